@@ -28,6 +28,7 @@ type Disk struct {
 	Pool    string
 	Volume  string
 	Created bool
+	Doomed  bool // detached; its volume is still to be deleted
 }
 
 // Operation is the newest thing done to the object.
