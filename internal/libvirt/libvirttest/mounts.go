@@ -1,0 +1,87 @@
+package libvirttest
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"syscall"
+
+	"golang.org/x/sys/unix"
+)
+
+// mountAll gives this mount namespace the host's own view of the machine.
+func mountAll(task keeperTask) error {
+	if err := unix.Mount("", "/", "", unix.MS_REC|unix.MS_PRIVATE, ""); err != nil {
+		return fmt.Errorf("make mounts private: %w", err)
+	}
+	if err := unix.Mount("proc", "/proc", "proc", 0, ""); err != nil {
+		return fmt.Errorf("mount /proc: %w", err)
+	}
+	// The machine's own /sys shows its network namespace's interfaces and its
+	// control groups; libvirt must see neither.
+	if err := unix.Unmount("/sys", unix.MNT_DETACH); err != nil && err != unix.EINVAL {
+		return fmt.Errorf("unmount /sys: %w", err)
+	}
+	if err := unix.Mount("sysfs", "/sys", "sysfs", 0, ""); err != nil {
+		return fmt.Errorf("mount /sys: %w", err)
+	}
+	binds := [][2]string{
+		{"etc", "/etc/libvirt"}, {"lib", "/var/lib/libvirt"}, {"cache", "/var/cache/libvirt"},
+		{"log", "/var/log/libvirt"}, {"run", "/run/libvirt"}, {"swtpm", "/var/lib/swtpm-localca"},
+		{"hosts", "/etc/hosts"}, {"passwd", "/etc/passwd"}, {"group", "/etc/group"},
+	}
+	for _, b := range binds {
+		if err := bind(filepath.Join(task.Dir, b[0]), b[1]); err != nil {
+			return err
+		}
+	}
+	return mountKVM(task)
+}
+
+// What may stand for /dev/kvm.
+const (
+	kvmForAll = "for all" // one that every user may open
+	kvmHidden = "hidden"  // none
+)
+
+// mountKVM replaces /dev/kvm, where the machine has it. A device that cannot be
+// opened to all is hidden: libvirt would offer KVM and QEMU could not use it.
+func mountKVM(task keeperTask) error {
+	info, err := os.Stat("/dev/kvm")
+	if err != nil || task.KVM == "" {
+		return nil //nolint:nilerr // no device, nothing to replace
+	}
+	node := "/dev/null"
+	if task.KVM == kvmForAll {
+		// The folder may lie on a file system that knows no devices.
+		devices := filepath.Join(task.Dir, "dev")
+		if err := os.Mkdir(devices, 0o755); err != nil {
+			return err
+		}
+		if err := unix.Mount("tmpfs", devices, "tmpfs", 0, "mode=755"); err != nil {
+			return fmt.Errorf("mount %s: %w", devices, err)
+		}
+		own := filepath.Join(devices, "kvm")
+		device := int(info.Sys().(*syscall.Stat_t).Rdev)
+		if unix.Mknod(own, unix.S_IFCHR|0o666, device) == nil && os.Chmod(own, 0o666) == nil {
+			node = own
+		}
+	}
+	return bind(node, "/dev/kvm")
+}
+
+func bind(source, target string) error {
+	info, err := os.Stat(source)
+	if err != nil {
+		return err
+	}
+	if info.IsDir() {
+		if err := os.MkdirAll(target, 0o755); err != nil {
+			return err
+		}
+	}
+	if err := unix.Mount(source, target, "", unix.MS_BIND, ""); err != nil {
+		return fmt.Errorf("bind %s: %w", target, err)
+	}
+	return nil
+}
