@@ -127,6 +127,14 @@ func poll(ctx context.Context, done func() bool) error {
 
 // command prepares argv to run in all of the host's namespaces.
 func (h *Host) command(ctx context.Context, argv ...string) *exec.Cmd {
-	into := []string{"-t", strconv.Itoa(h.pid), "-m", "-n", "-u", "-i", "-p", "--"}
-	return exec.CommandContext(ctx, "nsenter", append(into, argv...)...)
+	cmd := nsenter(ctx, h.pid, "-m", "-n", "-u", "-i", "-p")
+	cmd.Args = append(cmd.Args, argv...)
+	return cmd
+}
+
+// nsenter prepares a command in some namespaces of process pid; what to run is
+// still to be appended.
+func nsenter(ctx context.Context, pid int, namespaces ...string) *exec.Cmd {
+	args := append([]string{"-t", strconv.Itoa(pid)}, namespaces...)
+	return exec.CommandContext(ctx, "nsenter", append(args, "--")...)
 }

@@ -16,6 +16,8 @@ import (
 	"time"
 
 	"golang.org/x/sys/unix"
+
+	"github.com/musterlab/terraform-provider-muster/internal/testguest/testcache"
 )
 
 // Host is one running private libvirt host.
@@ -115,6 +117,14 @@ func canRun() error {
 }
 
 func (h *Host) startKeeper(ctx context.Context) error {
+	task, err := h.task()
+	if err != nil {
+		return err
+	}
+	encoded, err := json.Marshal(task)
+	if err != nil {
+		return err
+	}
 	self, err := os.Executable()
 	if err != nil {
 		return err
@@ -126,11 +136,7 @@ func (h *Host) startKeeper(ctx context.Context) error {
 	defer result.Close()
 	cmd := exec.Command(self) //nolint:noctx // it outlives the start's context
 	cmd.Args = []string{"libvirttest-keeper", h.Dir}
-	task, err := json.Marshal(h.task())
-	if err != nil {
-		return errors.Join(err, report.Close())
-	}
-	cmd.Env = append(os.Environ(), envKeeper+"="+string(task))
+	cmd.Env = append(os.Environ(), envKeeper+"="+string(encoded))
 	cmd.ExtraFiles = []*os.File{report}
 	cmd.SysProcAttr = keeperAttr()
 	if !h.conf.detached {
@@ -147,15 +153,20 @@ func (h *Host) startKeeper(ctx context.Context) error {
 	return h.awaitReport(ctx, result)
 }
 
-func (h *Host) task() keeperTask {
+func (h *Host) task() (keeperTask, error) {
 	task := keeperTask{Dir: h.Dir, Name: h.Name, Listen: h.conf.tcp || h.conf.tls, Detached: h.conf.detached}
+	kind := "root"
 	switch {
 	case h.conf.withoutKVM || os.Getenv("MUSTER_TEST_ACCEL") == "tcg":
-		task.KVM = kvmHidden
+		task.KVM, kind = kvmHidden, "tcg"
 	case h.conf.unprivileged:
-		task.KVM = kvmForAll
+		task.KVM, kind = kvmForAll, qemuUser
 	}
-	return task
+	// Asking QEMU for its capabilities takes a second or two; libvirt keeps the
+	// answer there and knows itself when it is out of date.
+	cache, err := testcache.Dir(filepath.Join("libvirt", kind))
+	task.Cache = cache
+	return task, err
 }
 
 // awaitReport reads the keeper's report: empty means that all is up.

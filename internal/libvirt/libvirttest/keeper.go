@@ -21,6 +21,7 @@ type keeperTask struct {
 	Dir, Name string
 	Listen    bool   // the daemon listens on its network ports
 	Detached  bool   // the host outlives the process that started it
+	Cache     string // becomes /var/cache/libvirt
 	KVM       string // the device that stands for /dev/kvm; empty: the machine's own
 }
 

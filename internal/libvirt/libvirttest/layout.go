@@ -8,7 +8,7 @@ import (
 	"strings"
 )
 
-// A host's folder. The daemon sees run, etc, lib, cache and log at the usual
+// A host's folder. The daemon sees run, etc, lib and log at the usual
 // places (/run/libvirt, /etc/libvirt and so on); all others see them here.
 func socketDir(dir string) string     { return filepath.Join(dir, "run") }
 func socketPath(dir string) string    { return filepath.Join(dir, "run", "libvirt-sock") }
@@ -39,14 +39,14 @@ const (
 
 // layOut fills the host's folder with everything the daemons read.
 func layOut(dir string, c *config) error {
-	for _, d := range []string{"run", "etc/qemu", "etc/storage/autostart", "lib", "swtpm", "cache", "log", "images"} {
+	for _, d := range []string{"run", "etc/qemu", "etc/storage/autostart", "lib", "swtpm", "log", "images"} {
 		if err := os.MkdirAll(filepath.Join(dir, d), 0o755); err != nil {
 			return err
 		}
 	}
 	// QEMU and dnsmasq may run as users of their own: every folder on the way
 	// is passable, whatever the umask.
-	for _, d := range []string{".", "run", "etc", "lib", "cache", "log", "images"} {
+	for _, d := range []string{".", "run", "etc", "lib", "log", "images"} {
 		if err := os.Chmod(filepath.Join(dir, d), 0o755); err != nil {
 			return err
 		}
@@ -61,6 +61,7 @@ func layOut(dir string, c *config) error {
 		"virtlogd.conf":           "max_size = 2097152\nmax_backups = 3\n",
 		"etc/qemu.conf":           qemuConf(c),
 		"etc/storage/default.xml": fmt.Sprintf(defaultPoolXML, imagesDir(dir)),
+		"shadow":                  "root:*:1::::::\n", // not locked: sshd refuses an account that is
 		"hosts":                   "127.0.0.1 localhost\n127.0.1.1 " + c.name + "\n",
 	}
 	for _, db := range []string{"passwd", "group"} {

@@ -26,14 +26,17 @@ func mountAll(task keeperTask) error {
 		return fmt.Errorf("mount /sys: %w", err)
 	}
 	binds := [][2]string{
-		{"etc", "/etc/libvirt"}, {"lib", "/var/lib/libvirt"}, {"cache", "/var/cache/libvirt"},
+		{"etc", "/etc/libvirt"}, {"lib", "/var/lib/libvirt"},
 		{"log", "/var/log/libvirt"}, {"run", "/run/libvirt"}, {"swtpm", "/var/lib/swtpm-localca"},
-		{"hosts", "/etc/hosts"}, {"passwd", "/etc/passwd"}, {"group", "/etc/group"},
+		{"hosts", "/etc/hosts"}, {"passwd", "/etc/passwd"}, {"group", "/etc/group"}, {"shadow", "/etc/shadow"},
 	}
 	for _, b := range binds {
 		if err := bind(filepath.Join(task.Dir, b[0]), b[1]); err != nil {
 			return err
 		}
+	}
+	if err := bind(task.Cache, "/var/cache/libvirt"); err != nil {
+		return err
 	}
 	return mountKVM(task)
 }
@@ -51,9 +54,8 @@ func mountKVM(task keeperTask) error {
 	if err != nil || task.KVM == "" {
 		return nil //nolint:nilerr // no device, nothing to replace
 	}
-	node := "/dev/null"
 	if task.KVM == kvmForAll {
-		// The folder may lie on a file system that knows no devices.
+		// The host's folder may lie on a file system that knows no devices.
 		devices := filepath.Join(task.Dir, "dev")
 		if err := os.Mkdir(devices, 0o755); err != nil {
 			return err
@@ -61,13 +63,17 @@ func mountKVM(task keeperTask) error {
 		if err := unix.Mount("tmpfs", devices, "tmpfs", 0, "mode=755"); err != nil {
 			return fmt.Errorf("mount %s: %w", devices, err)
 		}
-		own := filepath.Join(devices, "kvm")
+		node := filepath.Join(devices, "kvm")
 		device := int(info.Sys().(*syscall.Stat_t).Rdev)
-		if unix.Mknod(own, unix.S_IFCHR|0o666, device) == nil && os.Chmod(own, 0o666) == nil {
-			node = own
+		if unix.Mknod(node, unix.S_IFCHR|0o666, device) == nil && os.Chmod(node, 0o666) == nil {
+			return bind(node, "/dev/kvm")
 		}
 	}
-	return bind(node, "/dev/kvm")
+	// A file that even root cannot write: to libvirt that is no KVM.
+	if err := bind(filepath.Join(task.Dir, "hosts"), "/dev/kvm"); err != nil {
+		return err
+	}
+	return unix.Mount("", "/dev/kvm", "", unix.MS_REMOUNT|unix.MS_BIND|unix.MS_RDONLY, "")
 }
 
 func bind(source, target string) error {
