@@ -2,6 +2,7 @@ package domxml
 
 import (
 	"fmt"
+	"maps"
 	"strconv"
 	"strings"
 
@@ -110,19 +111,29 @@ func readCapture(root *etree.Element) []Tap {
 }
 
 func sameTaps(a, b []Tap) bool {
-	if len(a) != len(b) {
-		return false
+	return maps.Equal(tapSet(a), tapSet(b))
+}
+
+func tapSet(taps []Tap) map[Tap]bool {
+	out := map[Tap]bool{}
+	for _, t := range taps {
+		out[t] = true
 	}
-	have := map[Tap]bool{}
-	for _, t := range a {
-		have[t] = true
+	return out
+}
+
+// sameTapped compares which NICs are captured, whatever the file: every start
+// has one of its own.
+func sameTapped(a, b []Tap) bool {
+	return maps.Equal(tapSet(withoutFiles(a)), tapSet(withoutFiles(b)))
+}
+
+func withoutFiles(taps []Tap) []Tap {
+	out := make([]Tap, len(taps))
+	for i, t := range taps {
+		out[i] = Tap{NIC: t.NIC}
 	}
-	for _, t := range b {
-		if !have[t] {
-			return false
-		}
-	}
-	return true
+	return out
 }
 
 func atoi(s string) int {
@@ -131,4 +142,27 @@ func atoi(s string) int {
 		return 0
 	}
 	return n
+}
+
+// CaptureTrial returns a machine that is good for one thing: to find out
+// whether QEMU can open a capture file. It has no disk and no network.
+func CaptureTrial(name, domainType, file string) string {
+	doc := etree.NewDocument()
+	root := attrs(doc.CreateElement("domain"), "type", domainType, "xmlns:qemu", qemuURI)
+	root.CreateElement("name").SetText(name)
+	attrs(root.CreateElement("memory"), "unit", "MiB").SetText("16")
+	root.CreateElement("vcpu").SetText("1")
+	osEl := root.CreateElement("os")
+	osEl.CreateElement("type").SetText("hvm")
+	dev := root.CreateElement("devices")
+	attrs(dev.CreateElement("memballoon"), "model", "none")
+	cmd := root.CreateElement("qemu:commandline")
+	for _, arg := range []string{"-netdev", "hubport,id=muster-trial,hubid=0", "-object", FilterDump(Tap{NIC: "trial", File: file}, "muster-trial")} {
+		attrs(cmd.CreateElement("qemu:arg"), "value", arg)
+	}
+	text, err := doc.WriteToString()
+	if err != nil { // a string builder does not fail
+		panic(err)
+	}
+	return text
 }

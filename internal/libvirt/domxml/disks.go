@@ -206,3 +206,30 @@ func readDisk(e *etree.Element) Disk {
 		Bus:    attrOf(e, "target", "bus"),
 	}
 }
+
+// AssignTargets gives each disk without a device name the first one of its bus
+// that is neither another disk's nor in taken. The last name of the virtio bus
+// stays free for the seed.
+func AssignTargets(disks []Disk, taken []string) {
+	used := map[string]bool{"vdz": true}
+	for _, t := range taken {
+		used[t] = true
+	}
+	for _, d := range disks {
+		used[d.Target] = true
+	}
+	for i := range disks {
+		if disks[i].Target != "" {
+			continue
+		}
+		prefix := "sd"
+		if disks[i].Bus == "" || disks[i].Bus == DefaultDiskBus {
+			prefix = "vd"
+		}
+		for c := 'a'; c <= 'z' && disks[i].Target == ""; c++ {
+			if t := prefix + string(c); !used[t] {
+				disks[i].Target, used[t] = t, true
+			}
+		}
+	}
+}

@@ -56,7 +56,7 @@ func pendingFields(have, want Spec, haveOrder, wantOrder []string) []string {
 		have.Boot.Cmdline != want.Boot.Cmdline || !slices.Equal(haveOrder, wantOrder), "boot")
 	add(have.ConsoleLog != want.ConsoleLog, "console")
 	add(have.Seed != want.Seed, "cloud_init")
-	add(!sameTaps(have.Capture, want.Capture), "capture")
+	add(!sameTapped(have.Capture, want.Capture), "capture")
 	return append(out, pendingDevices(have, want)...)
 }
 

@@ -15,6 +15,7 @@ type Definition struct {
 	Spec                  // what is ours, in the order of the definition
 	Mark      *owner.Mark // nil: no mark
 	Unmanaged []string    // what others put there, one label each, sorted
+	Targets   []string    // device names of all disks, whoever put them there
 }
 
 // Read returns what a definition says. The owner mark decides which NICs and
@@ -96,6 +97,7 @@ func (d *Definition) readDevices(dev *etree.Element, known Names) {
 }
 
 func (d *Definition) readDisk(e *etree.Element, known Names, all bool) {
+	d.Targets = append(d.Targets, attrOf(e, "target", "dev"))
 	if isSeed(e) {
 		d.Seed = diskPath(e)
 		return

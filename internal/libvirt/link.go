@@ -1,0 +1,66 @@
+package libvirt
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net"
+
+	golibvirt "github.com/digitalocean/go-libvirt"
+)
+
+// link is one open connection to the daemon.
+type link struct {
+	rpc *golibvirt.Libvirt
+	w   *wire
+
+	// Guarded by the lane's mutex.
+	live    int  // callers waiting for a reply on it
+	retired bool // takes no new call; closed when the last live one has ended
+}
+
+func (l *link) alive() bool {
+	select {
+	case <-l.w.dead:
+		return false
+	default:
+		return true
+	}
+}
+
+func (l *link) close() { l.w.abort(net.ErrClosed) }
+
+var errHandshakeCut = errors.New("the connection was closed during the handshake")
+
+type dialerFunc func() (net.Conn, error)
+
+// Dial implements socket.Dialer of go-libvirt.
+func (f dialerFunc) Dial() (net.Conn, error) { return f() }
+
+// handshake opens driver over conn, which it owns from now on.
+func handshake(ctx context.Context, conn net.Conn, driver string) (*link, error) {
+	w := newWire(conn)
+	rpc := golibvirt.NewWithDialer(dialerFunc(func() (net.Conn, error) { return w, nil }))
+	done := make(chan error, 1)
+	go func() {
+		err := rpc.ConnectToURI(golibvirt.ConnectURI(driver))
+		w.release()
+		done <- err
+	}()
+	var err error
+	select {
+	case err = <-done:
+	case <-ctx.Done():
+		w.abort(ctx.Err())
+		<-done
+		return nil, fmt.Errorf("the connection is up but the daemon does not answer: %w", ctx.Err())
+	}
+	if err != nil {
+		if lost := w.lost(); lost != nil && !isLibvirtError(err) {
+			err = fmt.Errorf("%w: %w", errHandshakeCut, lost)
+		}
+		w.abort(err)
+		return nil, err
+	}
+	return &link{rpc: rpc, w: w}, nil
+}
