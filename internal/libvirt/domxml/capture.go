@@ -41,6 +41,16 @@ func setCapture(root *etree.Element, s Spec) {
 	}
 }
 
+// SetCapture changes only the capture of a definition, to what the spec says.
+func SetCapture(xml string, s Spec) (string, error) {
+	doc, root, err := parse(xml)
+	if err != nil {
+		return "", err
+	}
+	setCapture(root, s)
+	return doc.WriteToString()
+}
+
 func addTap(cmd *etree.Element, netdev string, t Tap) {
 	attrs(cmd.CreateElement("qemu:arg"), "value", "-object")
 	attrs(cmd.CreateElement("qemu:arg"), "value", FilterDump(t, netdev))

@@ -11,8 +11,9 @@ import (
 // NICs by lower-case MAC, the disks by target, each with its declared name. It
 // is what the caller knows from its own records.
 type Names struct {
-	NIC  map[string]string
-	Disk map[string]string
+	NIC   map[string]string
+	Disk  map[string]string
+	Order []string // of the NICs' names
 }
 
 // Edit changes an existing persistent definition into one that fulfils the
@@ -27,6 +28,7 @@ func Edit(xml string, s Spec, known Names) (string, error) {
 	if mark := findMark(root); mark != nil {
 		known = namesOf(mark)
 	}
+	known = known.drifted(root)
 	if err := apply(root, s, known); err != nil {
 		return "", err
 	}

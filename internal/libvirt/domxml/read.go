@@ -2,6 +2,7 @@ package domxml
 
 import (
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 
@@ -31,6 +32,7 @@ func Read(xml string, known Names) (Definition, error) {
 	if d.Mark != nil {
 		known = namesOf(d.Mark)
 	}
+	known = known.drifted(root)
 	d.Name = textOf(root, "name")
 	d.UUID = strings.ToLower(textOf(root, "uuid"))
 	d.Type = root.SelectAttrValue("type", "")
@@ -58,6 +60,7 @@ func namesOf(m *owner.Mark) Names {
 	n := Names{NIC: map[string]string{}, Disk: map[string]string{}}
 	for _, nic := range m.NICs {
 		n.NIC[nic.MAC] = nic.Name
+		n.Order = append(n.Order, nic.Name)
 	}
 	for _, d := range m.Disks {
 		if d.Target != "" && !d.Doomed {
@@ -65,6 +68,38 @@ func namesOf(m *owner.Mark) Names {
 		}
 	}
 	return n
+}
+
+// drifted recognises NICs of ours whose MAC was changed by somebody: a name
+// whose address is gone, where the interface in its place has an address that
+// nobody declared. What it finds is the same NIC with a wrong address, not a
+// new NIC.
+func (n Names) drifted(root *etree.Element) Names {
+	dev := root.SelectElement("devices")
+	if dev == nil || len(n.Order) == 0 {
+		return n
+	}
+	interfaces := dev.SelectElements("interface")
+	present := map[string]bool{}
+	for _, e := range interfaces {
+		present[macOf(e)] = true
+	}
+	macOfName := map[string]string{}
+	for mac, name := range n.NIC {
+		macOfName[name] = mac
+	}
+	out := n
+	out.NIC = maps.Clone(n.NIC)
+	for i, name := range n.Order {
+		if present[macOfName[name]] || i >= len(interfaces) {
+			continue
+		}
+		if actual := macOf(interfaces[i]); out.NIC[actual] == "" {
+			delete(out.NIC, macOfName[name])
+			out.NIC[actual] = name
+		}
+	}
+	return out
 }
 
 func (d *Definition) readDevices(dev *etree.Element, known Names) {
