@@ -136,7 +136,8 @@ func (h *Host) startKeeper(ctx context.Context) error {
 	defer result.Close()
 	cmd := exec.Command(self) //nolint:noctx // it outlives the start's context
 	cmd.Args = []string{"libvirttest-keeper", h.Dir}
-	cmd.Env = append(os.Environ(), envKeeper+"="+string(encoded))
+	// A keeper built with the race detector would sleep a second at its end.
+	cmd.Env = append(os.Environ(), envKeeper+"="+string(encoded), "GORACE=atexit_sleep_ms=0")
 	cmd.ExtraFiles = []*os.File{report}
 	cmd.SysProcAttr = keeperAttr()
 	if !h.conf.detached {
