@@ -97,12 +97,13 @@ func once[T any](ctx context.Context, h *Host, r request, fn func(*golibvirt.Lib
 		return zero, &unsentError{err}
 	}
 	done := make(chan answer[T], 1)
-	h.work.Add(1)
-	go func() {
-		defer h.work.Done()
+	if !h.spawn(func() {
 		v, err := fn(lk.rpc)
 		done <- answer[T]{v, err}
-	}()
+	}) {
+		l.release(lk, true)
+		return zero, &unsentError{errClosed}
+	}
 	limit := h.timeoutOf(r)
 	timer := time.NewTimer(limit)
 	defer timer.Stop()
@@ -143,37 +144,33 @@ func (e *silentError) Error() string { return fmt.Sprintf("no answer within %s",
 
 // classify turns the error of a call into a fault.
 func (h *Host) classify(err error, r request, changes bool) error {
-	f := &fault.Error{Op: "libvirt: " + r.op, Subject: r.subject}
+	f := &fault.Error{Kind: fault.Unavailable, Op: "libvirt: " + r.op, Subject: r.subject}
+	if changes {
+		f.Kind = fault.Ambiguous
+	}
 	var (
-		unsent *unsentError
-		lost   *connectionLostError
-		silent *silentError
+		unsent  *unsentError
+		connect *ConnectError
+		lost    *connectionLostError
+		silent  *silentError
 	)
 	switch {
 	case errors.As(err, &unsent):
 		f.Kind, f.Err = fault.Unavailable, unsent.error
-		if k := fault.KindOf(err); k != fault.Unknown {
-			f.Kind = k
+		if errors.As(err, &connect) {
+			f.Kind = connect.Kind
 		}
 	case errors.As(err, &silent):
-		f.Err = &ConnectError{URI: h.URI(), Err: silent}
+		f.Err = silent
 		if r.class == read {
-			f.Kind = fault.Unavailable
-			_ = h.unreachable(silent)
+			f.Err = h.unreachable(silent)
 		}
 	case errors.As(err, &lost):
-		f.Err = &ConnectError{URI: h.URI(), Err: lost}
+		f.Err = lost
 	case errors.Is(err, context.Canceled), errors.Is(err, context.DeadlineExceeded):
 		f.Err = fmt.Errorf("the call was cut short: %w", err)
 	default:
 		f.Kind, f.Err = kindOf(err), err
-		return f
-	}
-	if f.Kind == fault.Unknown {
-		f.Kind = fault.Unavailable
-		if changes {
-			f.Kind = fault.Ambiguous
-		}
 	}
 	return f
 }

@@ -13,7 +13,7 @@ import (
 type Facts struct {
 	Hostname, HostUUID                string
 	LibvirtVersion, HypervisorVersion string // "9.0.0"
-	Driver                            string // "QEMU" or "Test"
+	Driver                            string // "QEMU" or "TEST"
 	Arch, Emulator                    string
 	DomainTypes                       []string // "kvm", "qemu"; best first
 	MachineDefault                    string

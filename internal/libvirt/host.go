@@ -33,9 +33,10 @@ type Host struct {
 	handshakes            chan struct{}
 
 	mu      sync.Mutex
-	failure error     // of the newest attempt to reach the host
-	failed  time.Time // when
-	reached bool      // a handshake has succeeded in this process
+	failure *ConnectError // of the newest attempt to reach the host
+	failed  time.Time     // when
+	reached bool          // a handshake has succeeded in this process
+	closed  bool
 	streams map[*link]struct{}
 
 	inventory inventoryCache
@@ -46,8 +47,9 @@ type Host struct {
 // ConnectError says that the host itself cannot be reached or does not answer,
 // as opposed to one call having failed. It is in the chain of such errors.
 type ConnectError struct {
-	URI string
-	Err error
+	URI  string
+	Kind fault.Kind // Unavailable, or Denied: no waiting helps
+	Err  error
 }
 
 // Error implements error.
@@ -78,6 +80,9 @@ func (h *Host) URI() string { return h.ep.canonical }
 
 // Close ends all calls and connections. It never waits for the peer.
 func (h *Host) Close() error {
+	h.mu.Lock()
+	h.closed = true
+	h.mu.Unlock()
 	h.stop()
 	for _, l := range []*lane{h.reads, h.writes, h.guests} {
 		l.closeAll()
@@ -107,17 +112,17 @@ func (h *Host) Ping(ctx context.Context) error {
 // connect opens one connection. A failure is remembered for a while, so that
 // of many callers only one waits for a dead host.
 func (h *Host) connect(ctx context.Context) (*link, error) {
+	select {
+	case h.handshakes <- struct{}{}:
+		defer func() { <-h.handshakes }()
+	case <-ctx.Done():
+		return nil, errClosed
+	}
 	if err := h.recentFailure(); err != nil {
 		return nil, err
 	}
 	ctx, cancel := context.WithTimeout(ctx, h.cfg.DialTimeout)
 	defer cancel()
-	select {
-	case h.handshakes <- struct{}{}:
-		defer func() { <-h.handshakes }()
-	case <-ctx.Done():
-		return nil, h.unreachable(ctx.Err())
-	}
 	began := time.Now()
 	lk, err := h.attempt(ctx)
 	for err != nil && h.restarting(err) {
@@ -130,11 +135,15 @@ func (h *Host) connect(ctx context.Context) (*link, error) {
 		break
 	}
 	h.cfg.Logger.Debug("libvirt connect", "uri", h.URI(), "took", time.Since(began), "error", err)
-	if err != nil {
-		if h.base.Err() != nil {
-			return nil, errClosed
-		}
-		return nil, h.unreachable(fmt.Errorf("connect: %w", err))
+	switch {
+	case err == nil:
+	case h.base.Err() != nil:
+		return nil, errClosed
+	case ctx.Err() != nil:
+		// Not wrapped: this is no deadline of the caller's.
+		return nil, h.unreachable(fmt.Errorf("no connection within %s: %v", h.cfg.DialTimeout, err))
+	default:
+		return nil, h.unreachable(err)
 	}
 	h.mu.Lock()
 	h.failure, h.reached = nil, true
@@ -164,9 +173,7 @@ func (h *Host) restarting(err error) bool {
 
 // unreachable classifies and remembers that the host cannot be reached.
 func (h *Host) unreachable(cause error) error {
-	err := &fault.Error{
-		Kind: dialKind(cause), Op: "libvirt: connect", Err: &ConnectError{URI: h.URI(), Err: cause},
-	}
+	err := &ConnectError{URI: h.URI(), Kind: dialKind(cause), Err: cause}
 	h.mu.Lock()
 	h.failure, h.failed = err, time.Now()
 	h.mu.Unlock()
@@ -180,4 +187,16 @@ func (h *Host) recentFailure() error {
 		return nil
 	}
 	return h.failure
+}
+
+// spawn runs fn, which holds a connection, in a goroutine that Close waits
+// for. It reports false, and runs nothing, once the host is closed.
+func (h *Host) spawn(fn func()) bool {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if h.closed {
+		return false
+	}
+	h.work.Go(fn)
+	return true
 }

@@ -111,15 +111,17 @@ func (h *Host) listing(maxAge time.Duration) *listing {
 		return l
 	}
 	l := &listing{generation: c.generation, began: time.Now(), done: make(chan struct{})}
+	if !h.spawn(func() { h.list(l) }) {
+		l.err = h.classify(&unsentError{errClosed}, request{op: "list domains"}, false)
+		close(l.done)
+		return l
+	}
 	c.running = l
-	h.work.Add(1)
-	go h.list(l)
 	return l
 }
 
 // list is no caller's own: one who gives up does not take it from the others.
 func (h *Host) list(l *listing) {
-	defer h.work.Done()
 	domains, err := h.listDomains(h.base)
 	c := &h.inventory
 	c.mu.Lock()

@@ -94,9 +94,13 @@ func (l *lane) pick() (*link, *dialing) {
 		return best, nil
 	}
 	if l.dialing == nil {
-		l.dialing = &dialing{done: make(chan struct{})}
-		l.host.work.Add(1)
-		go l.dial(l.dialing)
+		d := &dialing{done: make(chan struct{})}
+		l.dialing = d
+		if !l.host.spawn(func() { l.dial(d) }) {
+			l.dialing, d.err = nil, errClosed
+			close(d.done)
+			return nil, d
+		}
 	}
 	return nil, l.dialing
 }
@@ -104,7 +108,6 @@ func (l *lane) pick() (*link, *dialing) {
 // dial opens one link. It is no caller's own: one who gives up does not take
 // the connection from the others.
 func (l *lane) dial(d *dialing) {
-	defer l.host.work.Done()
 	lk, err := l.host.connect(l.host.base)
 	l.mu.Lock()
 	defer l.mu.Unlock()

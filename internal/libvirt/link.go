@@ -30,7 +30,10 @@ func (l *link) alive() bool {
 
 func (l *link) close() { l.w.abort(net.ErrClosed) }
 
-var errHandshakeCut = errors.New("the connection was closed during the handshake")
+var (
+	errHandshakeCut    = errors.New("the connection was closed during the handshake")
+	errHandshakeSilent = errors.New("the connection is up, but the daemon does not answer")
+)
 
 type dialerFunc func() (net.Conn, error)
 
@@ -53,7 +56,7 @@ func handshake(ctx context.Context, conn net.Conn, driver string) (*link, error)
 	case <-ctx.Done():
 		w.abort(ctx.Err())
 		<-done
-		return nil, fmt.Errorf("the connection is up but the daemon does not answer: %w", ctx.Err())
+		return nil, errHandshakeSilent
 	}
 	if err != nil {
 		if lost := w.lost(); lost != nil && !isLibvirtError(err) {

@@ -90,7 +90,7 @@ func (h *Host) lookUpNetwork(ctx context.Context, name string) (golibvirt.Networ
 	for i, n := range all {
 		names[i] = n.Name
 	}
-	return net, fault.New(fault.NotFound, "libvirt: "+r.op, name, "no such network on %s; there %s: %w", h.URI(), thereAre(names), err)
+	return net, fault.New(fault.NotFound, "libvirt: "+r.op, name, "no such network on %s; there %s", h.URI(), thereAre(names))
 }
 
 // Network returns the named network. Where there is none, the fault.NotFound

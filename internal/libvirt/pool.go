@@ -76,7 +76,7 @@ func (h *Host) lookUpPool(ctx context.Context, name string) (golibvirt.StoragePo
 	if listErr != nil {
 		return pool, err
 	}
-	return pool, fault.New(fault.NotFound, "libvirt: "+r.op, name, "no such pool on %s; there %s: %w", h.URI(), thereAre(names), err)
+	return pool, fault.New(fault.NotFound, "libvirt: "+r.op, name, "no such pool on %s; there %s", h.URI(), thereAre(names))
 }
 
 func thereAre(names []string) string {

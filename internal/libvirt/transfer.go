@@ -41,12 +41,12 @@ func (h *Host) openTransfer(ctx context.Context, r request) (*transfer, error) {
 		err  error
 	}
 	done := make(chan dialed, 1)
-	h.work.Add(1)
-	go func() {
-		defer h.work.Done()
+	if !h.spawn(func() {
 		lk, err := h.connect(h.base)
 		done <- dialed{lk, err}
-	}()
+	}) {
+		done <- dialed{err: errClosed}
+	}
 	select {
 	case d := <-done:
 		if d.err != nil {
@@ -103,14 +103,14 @@ func (t *transfer) stalled(limit time.Duration) bool {
 func (t *transfer) run(ctx context.Context, rpc func(*golibvirt.Libvirt) error, ours <-chan error, progress func(int64)) error {
 	defer t.close()
 	theirs := make(chan error, 1)
-	t.h.work.Add(1)
-	go func() {
-		defer t.h.work.Done()
+	if !t.h.spawn(func() {
 		err := rpc(t.link.rpc)
 		// The pipe's reader sees the end; its writer is not written to again.
 		_ = t.pw.Close()
 		theirs <- lostError(t.link, err)
-	}()
+	}) {
+		return &unsentError{errClosed}
+	}
 	limit := t.h.timeoutOf(t.r)
 	tick := time.NewTicker(stallTick)
 	defer tick.Stop()

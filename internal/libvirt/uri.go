@@ -60,10 +60,10 @@ func parseEndpoint(cfg Config) (endpoint, error) {
 	if err != nil {
 		return ep, err
 	}
-	if err := ep.setSocket(u, q.socket); err != nil {
+	if err := ep.setSocket(q.socket); err != nil {
 		return ep, err
 	}
-	ep.canonical = ep.canonicalURI(u)
+	ep.canonical = ep.canonicalURI()
 	return ep, ep.setDialer(cfg, q)
 }
 
@@ -142,69 +142,66 @@ func (ep *endpoint) defaultPort() int {
 	}
 }
 
-func (ep *endpoint) setSocket(u *url.URL, socket string) error {
-	switch ep.transport {
-	case transportUnix, transportSSH:
-	default:
-		return nil
-	}
-	if socket != "" {
-		if !filepath.IsAbs(socket) {
-			return fmt.Errorf("socket %q is not an absolute path", socket)
-		}
+func (ep *endpoint) setSocket(socket string) error {
+	switch {
+	case ep.transport != transportUnix && ep.transport != transportSSH:
+	case socket != "" && !filepath.IsAbs(socket):
+		return fmt.Errorf("socket %q is not an absolute path", socket)
+	case socket != "":
 		ep.socket = filepath.Clean(socket)
-		return nil
-	}
-	if !strings.HasSuffix(ep.driver, "/session") {
+	case !ep.session():
 		ep.socket = systemSocket
-		return nil
-	}
-	if ep.transport == transportSSH {
+	case ep.transport == transportSSH:
 		return errors.New("qemu:///session over ssh needs ?socket=/run/user/UID/libvirt/libvirt-sock")
+	default:
+		ep.socket = sessionSocket()
 	}
-	dir := os.Getenv("XDG_RUNTIME_DIR")
-	if dir == "" {
-		dir = fmt.Sprintf("/run/user/%d", os.Getuid())
-	}
-	ep.socket = filepath.Join(dir, "libvirt", "libvirt-sock")
 	return nil
 }
 
 // canonicalURI leaves out every default and whatever says how to log in or
 // what to trust, so that equal hosts have one name.
-func (ep *endpoint) canonicalURI(u *url.URL) string {
-	driver, _, _ := strings.Cut(ep.driver, ":")
-	c := url.URL{Scheme: driver, Path: strings.TrimPrefix(ep.driver, driver+"://")}
+func (ep *endpoint) canonicalURI() string {
+	scheme, path, _ := strings.Cut(ep.driver, "://")
+	authority, query := "", ""
 	if ep.transport != transportUnix {
-		c.Scheme += "+" + ep.transport
-		c.Host = ep.host
+		scheme += "+" + ep.transport
+		authority = ep.host
 		if strings.Contains(ep.host, ":") {
-			c.Host = "[" + ep.host + "]"
+			authority = "[" + ep.host + "]"
 		}
 		if ep.port != ep.defaultPort() {
-			c.Host += ":" + strconv.Itoa(ep.port)
+			authority += ":" + strconv.Itoa(ep.port)
 		}
 		if ep.user != "" {
-			c.User = url.User(ep.user)
+			authority = url.User(ep.user).String() + "@" + authority
 		}
 	}
-	if ep.socket != "" && u.Query().Has("socket") && !isSystemSocket(ep.socket) {
-		if ep.transport == transportUnix {
-			c.Scheme += "+" + transportUnix
+	if ep.socket != "" && !ep.usualSocket() {
+		if ep.transport == transportUnix && scheme == "qemu" {
+			scheme += "+" + transportUnix
 		}
 		// A path needs no escaping for its slashes, and reads better so.
-		c.RawQuery = "socket=" + strings.ReplaceAll(url.QueryEscape(ep.socket), "%2F", "/")
+		query = "?socket=" + strings.ReplaceAll(url.QueryEscape(ep.socket), "%2F", "/")
 	}
-	s := c.String()
-	if c.Host == "" {
-		s = c.Scheme + "://" + strings.TrimPrefix(s, c.Scheme+":")
-		s = strings.Replace(s, ":////", ":///", 1)
-		s = strings.Replace(s, "://///", ":///", 1)
-	}
-	return s
+	return scheme + "://" + authority + path + query
 }
 
-// isSystemSocket knows the two spellings of the system daemon's socket.
-func isSystemSocket(path string) bool {
-	return path == systemSocket || path == strings.TrimPrefix(systemSocket, "/var")
+// usualSocket reports whether the socket is where the driver's daemon has it
+// unless told otherwise, in either spelling of the system's.
+func (ep *endpoint) usualSocket() bool {
+	if ep.session() {
+		return ep.transport == transportUnix && ep.socket == sessionSocket()
+	}
+	return ep.socket == systemSocket || ep.socket == strings.TrimPrefix(systemSocket, "/var")
+}
+
+func (ep *endpoint) session() bool { return strings.HasSuffix(ep.driver, "/session") }
+
+func sessionSocket() string {
+	dir := os.Getenv("XDG_RUNTIME_DIR")
+	if dir == "" {
+		dir = fmt.Sprintf("/run/user/%d", os.Getuid())
+	}
+	return filepath.Join(dir, "libvirt", "libvirt-sock")
 }
