@@ -8,6 +8,7 @@ import (
 	"net/url"
 	"os"
 	"path/filepath"
+	"regexp"
 	"strconv"
 	"strings"
 )
@@ -27,6 +28,8 @@ const (
 	transportTLS  = "tls"
 	transportTCP  = "tcp"
 )
+
+var hostName = regexp.MustCompile(`^[a-z0-9_]([a-z0-9._-]*[a-z0-9_])?\.?$`)
 
 // endpoint is a parsed URI: what to dial and which driver to ask for.
 type endpoint struct {
@@ -113,6 +116,9 @@ func (ep *endpoint) address(u *url.URL, configuredPort int) error {
 	}
 	if ep.host == "" {
 		return fmt.Errorf("transport %s needs a host", ep.transport)
+	}
+	if !hostName.MatchString(ep.host) && net.ParseIP(ep.host) == nil {
+		return fmt.Errorf("host %q is neither a host name nor an IP address", ep.host)
 	}
 	if ep.user != "" && ep.transport != transportSSH {
 		return fmt.Errorf("transport %s takes no user", ep.transport)
