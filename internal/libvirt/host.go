@@ -32,6 +32,8 @@ type Host struct {
 	reads, writes, guests *lane
 	handshakes            chan struct{}
 
+	remember time.Duration // failureMemory, but for tests
+
 	mu      sync.Mutex
 	failure *ConnectError // of the newest attempt to reach the host
 	failed  time.Time     // when
@@ -68,7 +70,8 @@ func Open(cfg Config) (*Host, error) {
 	if err != nil {
 		return nil, &fault.Error{Kind: fault.Invalid, Op: "libvirt: open", Subject: ep.shown, Err: err}
 	}
-	h := &Host{cfg: cfg, ep: ep, handshakes: make(chan struct{}, maxHandshakes), streams: map[*link]struct{}{}}
+	h := &Host{cfg: cfg, ep: ep, handshakes: make(chan struct{}, maxHandshakes),
+		remember: failureMemory, streams: map[*link]struct{}{}}
 	h.base, h.stop = context.WithCancel(context.Background())
 	h.reads, h.writes, h.guests = newLane(h, 1), newLane(h, 2), newLane(h, 2)
 	return h, nil
@@ -183,7 +186,7 @@ func (h *Host) unreachable(cause error) error {
 func (h *Host) recentFailure() error {
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	if h.failure == nil || time.Since(h.failed) > failureMemory {
+	if h.failure == nil || time.Since(h.failed) > h.remember {
 		return nil
 	}
 	return h.failure
