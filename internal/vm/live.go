@@ -26,7 +26,7 @@ func (u *update) applyLive(ctx context.Context) error {
 	if err := u.tapLive(ctx, live); err != nil {
 		u.m.log.WarnContext(ctx, "vm: the capture of the running machine is unchanged until its next power cycle", "vm", u.spec.Name, "error", err)
 	}
-	return u.m.host.SetMetadata(ctx, u.uuid, domxml.MarkURI, domxml.MarkKey, domxml.MarshalMark(u.mark), true)
+	return u.m.host.SetMetadata(ctx, u.uuid, domxml.MarkURI, domxml.MarkKey, domxml.MetadataMark(u.mark), true)
 }
 
 func (m *Manager) change(ctx context.Context, uuid string, c domxml.LiveChange) error {

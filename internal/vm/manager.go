@@ -67,7 +67,7 @@ func (m *Manager) writeMark(ctx context.Context, uuid string, mark *owner.Mark) 
 	if err != nil {
 		return err
 	}
-	return m.host.SetMetadata(ctx, uuid, domxml.MarkURI, domxml.MarkKey, domxml.MarshalMark(*mark), running(string(state)))
+	return m.host.SetMetadata(ctx, uuid, domxml.MarkURI, domxml.MarkKey, domxml.MetadataMark(*mark), running(string(state)))
 }
 
 // readMark returns a domain's owner mark, or nil when it has none.

@@ -67,6 +67,7 @@ func newDevices(root *etree.Element, s Spec) {
 	}
 	attrs(dev.CreateElement("controller"), "type", "usb", "model", "qemu-xhci")
 	if sameMachine("q35", machineOf(s.Firmware)) {
+		attrs(dev.CreateElement("controller"), "type", "pci", "index", "0", "model", "pcie-root")
 		for range spareRootPorts {
 			attrs(dev.CreateElement("controller"), "type", "pci", "model", "pcie-root-port")
 		}

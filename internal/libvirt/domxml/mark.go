@@ -16,10 +16,22 @@ const (
 	MarkKey = "muster"
 )
 
-// MarshalMark returns the mark as one XML element.
-func MarshalMark(m owner.Mark) string {
+// MarshalMark returns the mark as one XML element that stands for itself in a
+// definition's <metadata>.
+func MarshalMark(m owner.Mark) string { return elementText(markElement(m)) }
+
+// MetadataMark returns the mark as virDomainSetMetadata takes it: that adds the
+// namespace itself, and refuses an element that has it.
+func MetadataMark(m owner.Mark) string {
+	e := markElement(m)
+	e.Space = ""
+	e.RemoveAttr("xmlns:" + MarkKey)
+	return elementText(e)
+}
+
+func elementText(e *etree.Element) string {
 	doc := etree.NewDocument()
-	doc.AddChild(markElement(m))
+	doc.AddChild(e)
 	s, err := doc.WriteToString()
 	if err != nil { // a string builder does not fail
 		panic(err)

@@ -21,7 +21,7 @@ const AbandonEnv = "MUSTER_ABANDON"
 
 // ErrHostUnknown says that the provider's libvirt URI depends on something
 // that is not created yet.
-var ErrHostUnknown = errors.New("the libvirt uri of the provider configuration is not known yet")
+var ErrHostUnknown = errors.New("the libvirt host of the provider configuration is not known yet: its uri or credentials depend on something that is not created")
 
 // Identity holds the rules by which names become hardware identities.
 type Identity struct {
@@ -37,15 +37,16 @@ type Host struct {
 	URI  string
 	SSH  libvirt.SSHConfig
 	TLS  libvirt.TLSConfig
+
+	Unknown bool // something of it depends on what is not created yet
 }
 
 // Config is the provider's configuration, checked.
 type Config struct {
-	Identity   Identity
-	Default    Host
-	URIUnknown bool // the default's URI or credentials are not known yet
-	Hosts      []Host
-	Logger     *slog.Logger
+	Identity Identity
+	Default  Host
+	Hosts    []Host
+	Logger   *slog.Logger
 }
 
 // Data is safe for concurrent use.
@@ -55,6 +56,8 @@ type Data struct {
 	cfg    Config
 	byName map[string]Host // names and canonical URIs of the configured hosts
 	claims *Claims
+	vms    vmManagers
+	locks  locks
 
 	mu     sync.Mutex
 	opened map[string]*libvirt.Host // by canonical URI
@@ -69,29 +72,40 @@ func New(cfg Config) (*Data, error) {
 		cfg:      cfg,
 		byName:   map[string]Host{},
 		claims:   newClaims(),
+		locks:    locks{held: map[string]chan struct{}{}},
 		opened:   map[string]*libvirt.Host{},
 		alias:    map[string]*libvirt.Host{},
 		warned:   map[string]bool{},
 	}
-	if !cfg.URIUnknown {
-		canonical, err := d.canonical(cfg.Default)
-		if err != nil {
-			return nil, err
-		}
-		d.byName[canonical] = cfg.Default
+	if err := d.configure(cfg.Default); err != nil {
+		return nil, err
 	}
 	for _, h := range cfg.Hosts {
-		canonical, err := d.canonical(h)
-		if err != nil {
-			return nil, fmt.Errorf("host %q: %w", h.Name, err)
-		}
 		if _, twice := d.byName[h.Name]; twice {
 			return nil, fmt.Errorf("two host blocks are named %q", h.Name)
 		}
-		d.byName[h.Name] = h
-		d.byName[canonical] = h
+		if err := d.configure(h); err != nil {
+			return nil, fmt.Errorf("host %q: %w", h.Name, err)
+		}
 	}
 	return d, nil
+}
+
+func (d *Data) configure(h Host) error {
+	if h.Name != "" {
+		d.byName[h.Name] = h
+	}
+	if h.Unknown {
+		return nil
+	}
+	canonical, err := d.canonical(h)
+	if err != nil {
+		return err
+	}
+	if _, twice := d.byName[canonical]; !twice {
+		d.byName[canonical] = h
+	}
+	return nil
 }
 
 // From returns the Data that Configure was given, or nil before the provider
@@ -131,13 +145,13 @@ func (d *Data) Host(uri string) (*libvirt.Host, error) {
 		return h, nil
 	}
 	cfg, known := d.byName[uri]
-	switch {
-	case uri == "" && d.cfg.URIUnknown:
-		return nil, ErrHostUnknown
-	case uri == "":
+	if uri == "" {
 		cfg = d.cfg.Default
-	case !known:
+	} else if !known {
 		cfg = Host{URI: uri}
+	}
+	if cfg.Unknown {
+		return nil, ErrHostUnknown
 	}
 	h, err := d.open(cfg)
 	if err != nil {
@@ -182,7 +196,7 @@ func (d *Data) OpenHosts() []*libvirt.Host {
 
 // DefaultURI returns the default host's URI as configured, or unknown.
 func (d *Data) DefaultURI() (uri string, unknown bool) {
-	return d.cfg.Default.URI, d.cfg.URIUnknown
+	return d.cfg.Default.URI, d.cfg.Default.Unknown
 }
 
 // IsDefault reports whether uri names the default host.
