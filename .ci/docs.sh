@@ -29,7 +29,23 @@ terraform {
 }
 TF
 (cd "$scratch/config" && TF_CLI_CONFIG_FILE=$scratch/cli.tfrc CHECKPOINT_DISABLE=1 \
-	terraform providers schema -json >"$scratch/schema.json")
+	terraform providers schema -json) |
+	# tfplugindocs looks for the short name.
+	sed 's#"registry.terraform.io/musterlab/muster"#"muster"#' >"$scratch/schema.json"
+
+# The pages' examples are one configuration, which has to be valid, as has the lab.
+validate() {
+	(cd "$1" && TF_CLI_CONFIG_FILE=$scratch/cli.tfrc CHECKPOINT_DISABLE=1 terraform validate -no-color) >"$scratch/log" 2>&1 ||
+		{ cat "$scratch/log" >&2; exit 1; }
+}
+mkdir "$scratch/examples"
+for example in examples/provider/*.tf examples/resources/*/*.tf examples/data-sources/*/*.tf examples/functions/*/*.tf; do
+	cp "$example" "$scratch/examples/$(dirname "$example" | tr / -)-$(basename "$example")"
+done
+touch "$scratch/examples/installer.raw"
+validate "$scratch/examples"
+cp -r examples/lab "$scratch/lab"
+validate "$scratch/lab"
 
 # Rendered beside the tree: a failure leaves docs/ as it was.
 mkdir "$scratch/site"
