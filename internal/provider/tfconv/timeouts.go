@@ -6,8 +6,10 @@ import (
 	"time"
 
 	"github.com/hashicorp/terraform-plugin-framework-timeouts/resource/timeouts"
+	"github.com/hashicorp/terraform-plugin-framework/attr"
 	"github.com/hashicorp/terraform-plugin-framework/diag"
 	"github.com/hashicorp/terraform-plugin-framework/resource/schema"
+	"github.com/hashicorp/terraform-plugin-framework/types"
 )
 
 // Timeouts are the stated defaults of one resource type. A zero field has no
@@ -29,6 +31,18 @@ func (t Timeouts) Block(ctx context.Context) schema.Block {
 		b.Description = "Upper limits of each operation, as durations like \"90s\" or \"1h30m\"."
 	}
 	return b
+}
+
+// Null returns the value of an absent timeouts block, which a state that is
+// built from nothing needs.
+func (t Timeouts) Null() timeouts.Value {
+	keys := map[string]attr.Type{}
+	for key, d := range map[string]time.Duration{"create": t.Create, "read": t.Read, "update": t.Update, "delete": t.Delete} {
+		if d > 0 {
+			keys[key] = types.StringType
+		}
+	}
+	return timeouts.Value{Object: types.ObjectNull(keys)}
 }
 
 func describe(what string, d time.Duration) string {

@@ -1,0 +1,3 @@
+// Package functions holds the provider-defined functions: pure computations
+// that a configuration may use without a resource.
+package functions
