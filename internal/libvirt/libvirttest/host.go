@@ -158,7 +158,7 @@ func (h *Host) task() (keeperTask, error) {
 	task := keeperTask{Dir: h.Dir, Name: h.Name, Listen: h.conf.tcp || h.conf.tls, Detached: h.conf.detached}
 	kind := "root"
 	switch {
-	case h.conf.withoutKVM || os.Getenv("MUSTER_TEST_ACCEL") == "tcg":
+	case h.conf.withoutKVM || !kvmWorks():
 		task.KVM, kind = kvmHidden, "tcg"
 	case h.conf.unprivileged:
 		task.KVM, kind = kvmForAll, qemuUser

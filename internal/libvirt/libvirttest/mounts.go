@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"regexp"
 	"syscall"
 
 	"golang.org/x/sys/unix"
@@ -75,6 +76,22 @@ func mountKVM(task keeperTask) error {
 	}
 	return unix.Mount("", "/dev/kvm", "", unix.MS_REMOUNT|unix.MS_BIND|unix.MS_RDONLY, "")
 }
+
+// kvmWorks says whether /dev/kvm is worth using. A kernel module that stands in
+// for the processor's extensions offers it as well: libvirt believes it, and a
+// guest's kernel is then slower than with QEMU's own emulation, or never boots.
+func kvmWorks() bool {
+	switch os.Getenv("MUSTER_TEST_ACCEL") {
+	case "kvm":
+		return true
+	case "tcg":
+		return false
+	}
+	info, err := os.ReadFile("/proc/cpuinfo")
+	return err == nil && extensionFlag.Match(info)
+}
+
+var extensionFlag = regexp.MustCompile(`(?m)^flags\s*:.*\b(vmx|svm)\b`)
 
 func bind(source, target string) error {
 	info, err := os.Stat(source)

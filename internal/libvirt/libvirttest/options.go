@@ -27,8 +27,10 @@ func WithName(name string) Option { return func(c *config) { c.name = name } }
 // packages do, so that file permissions matter. The default is root.
 func WithUnprivilegedQEMU() Option { return func(c *config) { c.unprivileged = true } }
 
-// WithoutKVM hides the machine's KVM, so that VMs are emulated in software. The
-// environment variable MUSTER_TEST_ACCEL=tcg does it for every host.
+// WithoutKVM hides the machine's KVM, so that VMs are emulated in software. It
+// is hidden from every host where the processor lacks the extensions that make
+// it fast; the environment variable MUSTER_TEST_ACCEL, kvm or tcg, decides
+// otherwise.
 func WithoutKVM() Option { return func(c *config) { c.withoutKVM = true } }
 
 // WithTCP makes the daemon listen on an unauthenticated TCP port; see
