@@ -64,6 +64,7 @@ type update struct {
 	disks       []volumePlan
 	spec        domxml.Spec
 	mark        owner.Mark
+	wasRunning  bool // and was stopped to be renamed
 }
 
 // prepare checks what is new, and makes the volumes that the new definition
@@ -151,8 +152,39 @@ func (u *update) define(ctx context.Context) error {
 		return err
 	}
 	u.xml = xml
-	u.m.macs.set(Holder{Name: u.have.Name, UUID: u.uuid}, u.spec.NICs)
+	if err := u.rename(ctx); err != nil {
+		return err
+	}
+	u.m.macs.set(Holder{Name: u.spec.Name, UUID: u.uuid}, u.spec.NICs)
 	return u.m.host.SetAutostart(ctx, u.uuid, u.r.Autostart)
+}
+
+// rename gives the domain its new name. Its mark has that already, so that a
+// run which is cut short here is repeated. Libvirt renames only what is off.
+func (u *update) rename(ctx context.Context) error {
+	if u.have.Name == u.spec.Name {
+		return nil
+	}
+	state, _, err := u.m.host.DomainState(ctx, u.uuid)
+	if err != nil {
+		return err
+	}
+	if running(string(state)) {
+		if !u.r.Restart && u.r.Power != PowerOff {
+			return &Problem{
+				Field:    "name",
+				Happened: fmt.Sprintf("%q runs, and libvirt renames a domain only while it is off", u.have.Name),
+				Expected: fmt.Sprintf("It becomes %q and keeps its UUID, MACs and disks.", u.spec.Name),
+				Todo:     `Shut it down and apply again, or set on_change = "restart".`,
+				Err:      fault.New(fault.Busy, "libvirt: rename domain", u.have.Name, "it runs"),
+			}
+		}
+		if err := u.m.stop(ctx, u.uuid, u.have.Name, u.r.Shutdown); err != nil {
+			return err
+		}
+		u.wasRunning = true
+	}
+	return u.m.host.RenameDomain(ctx, u.uuid, u.spec.Name)
 }
 
 // grow makes disks larger: through QEMU while it has them open, else in the
@@ -239,7 +271,7 @@ func (u *update) power(ctx context.Context, state string) error {
 	switch {
 	case u.r.Power == PowerOff:
 		return m.stop(ctx, u.uuid, u.spec.Name, u.r.Shutdown)
-	case u.r.Power == PowerOn && state != "running":
+	case u.wasRunning && !running(state) && u.r.Power != PowerOff, u.r.Power == PowerOn && state != "running":
 		if err := m.start(ctx, u.uuid, u.spec.Name); err != nil {
 			return err
 		}

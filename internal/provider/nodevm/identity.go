@@ -48,6 +48,16 @@ func readBorn(ctx context.Context, p privateReader) (*born, diag.Diagnostics) {
 	return &b, diags
 }
 
+// departed returns the identity of a VM of that name which this process has
+// destroyed, or nil.
+func departed(raw []byte) *born {
+	var b born
+	if len(raw) == 0 || json.Unmarshal(raw, &b) != nil {
+		return nil
+	}
+	return &b
+}
+
 func (b born) write(ctx context.Context, p privateWriter) diag.Diagnostics {
 	raw, err := json.Marshal(b)
 	if err != nil {

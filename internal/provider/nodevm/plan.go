@@ -206,7 +206,7 @@ func (p *planning) recorded(ctx context.Context, existing *vm.Existing) *born {
 	case p.state != nil:
 		return &born{UUID: p.state.ID.ValueString(), MACs: stringsOf(ctx, p.state.MACs)}
 	case existing == nil:
-		return nil
+		return departed(p.r.data.Departed(p.plan.Name.ValueString()))
 	}
 	found := bornOf(existing.Definition, existing.Definition.Mark == nil)
 	if mark := existing.Definition.Mark; mark != nil {

@@ -201,6 +201,9 @@ func (r *Resource) Delete(ctx context.Context, req resource.DeleteRequest, resp 
 			"Its host is listed in "+providerdata.AbandonEnv+", so the VM was only forgotten. If the host comes back, the domain "+state.ID.ValueString()+" and its volumes are still there.")
 		return
 	}
+	identity, diags := req.Private.GetKey(ctx, bornKey)
+	resp.Diagnostics.Append(diags...)
+	r.data.Depart(name, identity)
 	host, err := r.data.Host(uri)
 	if err == nil {
 		err = r.data.VMs(host).Destroy(ctx, state.ID.ValueString(), state.Incarnation.ValueString(), duration(state.ShutdownTimeout, defaultShutdown))

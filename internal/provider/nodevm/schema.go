@@ -48,10 +48,10 @@ func (r *Resource) IdentitySchema(_ context.Context, _ resource.IdentitySchemaRe
 func attributes() map[string]schema.Attribute {
 	return map[string]schema.Attribute{
 		"name": schema.StringAttribute{
-			Required:      true,
-			Description:   "Name of the domain, unique in the namespace across all hosts, for UUID and MACs derive from it when the VM is born. A change replaces the VM and carries UUID and MACs over.",
-			Validators:    []validator.String{stringvalidator.RegexMatches(nameForm, "must be 1 to 63 letters, digits, '.', '_' or '-', the first a letter or digit")},
-			PlanModifiers: []planmodifier.String{stringplanmodifier.RequiresReplace()},
+			Required: true,
+			Description: "Name of the domain, unique in the namespace across all hosts, for UUID and MACs derive from it when the VM is born. " +
+				"A change renames the domain in place, UUID and MACs stay; libvirt renames only what is off, so a running VM must be off or have on_change = restart.",
+			Validators: []validator.String{stringvalidator.RegexMatches(nameForm, "must be 1 to 63 letters, digits, '.', '_' or '-', the first a letter or digit")},
 		},
 		"uri": schema.StringAttribute{
 			Optional:      true,

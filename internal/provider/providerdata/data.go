@@ -57,6 +57,7 @@ type Data struct {
 	byName map[string]Host // names and canonical URIs of the configured hosts
 	claims *Claims
 	vms    vmManagers
+	gone   departed
 	locks  locks
 
 	mu     sync.Mutex

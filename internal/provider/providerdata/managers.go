@@ -38,3 +38,29 @@ func (d *Data) Logger() *slog.Logger {
 	}
 	return d.cfg.Logger
 }
+
+// departed are the identities of what this process has destroyed. In the second
+// half of a replacement Terraform gives a provider neither the state nor the
+// private state of what was there.
+type departed struct {
+	mu     sync.Mutex
+	byName map[string][]byte
+}
+
+// Depart remembers the identity of a resource that is about to be destroyed.
+func (d *Data) Depart(name string, identity []byte) {
+	d.gone.mu.Lock()
+	defer d.gone.mu.Unlock()
+	if d.gone.byName == nil {
+		d.gone.byName = map[string][]byte{}
+	}
+	d.gone.byName[name] = identity
+}
+
+// Departed returns the identity of a resource of that name that this process
+// has destroyed, or nil.
+func (d *Data) Departed(name string) []byte {
+	d.gone.mu.Lock()
+	defer d.gone.mu.Unlock()
+	return d.gone.byName[name]
+}
