@@ -40,7 +40,7 @@ func (h *Host) change(ctx context.Context, uuid string, r request, fn func(*goli
 // taken). Of the result only Name, UUID, ID and State are set; State is
 // nostate for a domain that is on.
 func (h *Host) DefineDomain(ctx context.Context, xml string) (Domain, error) {
-	r := request{op: "define domain", class: write}
+	r := request{op: "define domain", subject: nameIn(xml), class: write}
 	define := func(flags golibvirt.DomainDefineFlags) (golibvirt.Domain, error) {
 		return call(ctx, h, r, func(l *golibvirt.Libvirt) (golibvirt.Domain, error) {
 			return l.DomainDefineXMLFlags(xml, flags)
@@ -139,7 +139,10 @@ func (h *Host) DestroyDomain(ctx context.Context, uuid string) error {
 // unlessOff drops the error of a power-off when the domain is off: it was so
 // before, or the guest was quicker.
 func (h *Host) unlessOff(ctx context.Context, uuid string, err error) error {
-	if !isCode(err, golibvirt.ErrOperationInvalid) {
+	if err == nil {
+		return nil
+	}
+	if k := fault.KindOf(err); k != fault.Invalid && k != fault.Unknown {
 		return err
 	}
 	if state, _, stateErr := h.DomainState(ctx, uuid); stateErr == nil && state.Off() {

@@ -130,7 +130,9 @@ func (h *Host) list(l *listing) {
 		l.err = err
 	} else {
 		l.inv = newInventory(domains)
-		c.latest = l
+		if c.latest == nil || c.latest.generation <= l.generation {
+			c.latest = l
+		}
 	}
 	if c.running == l {
 		c.running = nil

@@ -3,6 +3,7 @@ package libvirt
 import (
 	"context"
 	"fmt"
+	"os"
 	"runtime"
 	"strings"
 	"testing"
@@ -118,4 +119,9 @@ func define(t *testing.T, h *Host, name string) Domain {
 	d, err := h.DefineDomain(t.Context(), emptyVM(t, h, name))
 	must(t, err)
 	return d
+}
+
+func writeFile(t *testing.T, path, text string) {
+	t.Helper()
+	must(t, os.WriteFile(path, []byte(text), 0o600))
 }

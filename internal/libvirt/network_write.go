@@ -88,7 +88,7 @@ func (h *Host) UpdateNetwork(ctx context.Context, name string, u NetworkUpdate) 
 // one with its UUID. Keep the <mac> of its bridge in it: libvirt makes one up
 // otherwise. fault.Conflict for a name that is taken.
 func (h *Host) DefineNetwork(ctx context.Context, xml string) (Network, error) {
-	r := request{op: "define network", class: write}
+	r := request{op: "define network", subject: nameIn(xml), class: write}
 	net, err := call(ctx, h, r, func(l *golibvirt.Libvirt) (golibvirt.Network, error) {
 		return l.NetworkDefineXMLFlags(xml, uint32(golibvirt.NetworkDefineValidate))
 	})

@@ -11,7 +11,7 @@ import (
 // confinement that it really has, can open what the XML names. The domain
 // cannot outlive the connection.
 func (h *Host) TryDomain(ctx context.Context, xml string) error {
-	r := request{op: "try domain", class: write}
+	r := request{op: "try domain", subject: nameIn(xml), class: write}
 	dom, err := call(ctx, h, r, func(l *golibvirt.Libvirt) (golibvirt.Domain, error) {
 		return l.DomainCreateXML(xml, golibvirt.DomainStartPaused|golibvirt.DomainStartAutodestroy)
 	})

@@ -15,6 +15,8 @@ const (
 	remoteProgram = 0x20008086
 	procOpen      = 1
 	typeReply     = 1
+	typeStream    = 3
+	statusMore    = 2 // of a stream's packet; one without a body ends it as well
 )
 
 var errNotLibvirt = errors.New("the peer does not speak libvirt's protocol")
@@ -24,6 +26,11 @@ var errNotLibvirt = errors.New("the peer does not speak libvirt's protocol")
 // (go-libvirt would allocate or panic), and mends a race of go-libvirt:
 // ConnectToURI and the goroutine that notices a lost connection both touch one
 // field, unless the loss becomes visible only after ConnectToURI has returned.
+//
+// It also ends what go-libvirt reads with the packet that ends a stream: the
+// daemon may send another one, and go-libvirt, no longer listening to that
+// stream, would wait for ever with its lock held. A connection that has served
+// a stream serves nothing else.
 type wire struct {
 	net.Conn
 
@@ -46,8 +53,12 @@ func newWire(c net.Conn) *wire {
 // Read implements io.Reader. Every error becomes io.EOF: go-libvirt would
 // spin on one that calls itself temporary.
 func (w *wire) Read(p []byte) (int, error) {
+	if w.frames.ended {
+		return 0, io.EOF
+	}
 	n, err := w.Conn.Read(p)
-	if ferr := w.frames.feed(p[:n]); ferr != nil {
+	n, ferr := w.frames.feed(p[:n])
+	if ferr != nil {
 		n, err = 0, ferr
 	}
 	if n > 0 || err == nil {
@@ -96,18 +107,21 @@ type framer struct {
 	have   int    // bytes of the header seen
 	body   uint32 // bytes of the payload still to come
 	opened bool   // the reply to remote_connect_open has passed in full
+	ended  bool   // the last packet of a stream has
 }
 
-func (f *framer) feed(p []byte) error {
-	for len(p) > 0 {
+// feed takes the next bytes and returns how many of them to pass on.
+func (f *framer) feed(p []byte) (pass int, err error) {
+	all := len(p)
+	for len(p) > 0 && !f.ended {
 		if f.have < headerSize {
 			n := copy(f.header[f.have:], p)
 			f.have, p = f.have+n, p[n:]
 			if err := f.checkLength(); err != nil {
-				return err
+				return 0, err
 			}
 			if f.have < headerSize {
-				return nil
+				return all, nil
 			}
 			f.body = binary.BigEndian.Uint32(f.header[:4]) - headerSize
 		} else {
@@ -116,10 +130,11 @@ func (f *framer) feed(p []byte) error {
 		}
 		if f.body == 0 {
 			f.opened = f.opened || f.isOpenReply()
+			f.ended = f.endsStream()
 			f.have = 0
 		}
 	}
-	return nil
+	return all - len(p), nil
 }
 
 func (f *framer) checkLength() error {
@@ -132,7 +147,13 @@ func (f *framer) checkLength() error {
 	return nil
 }
 
+// field returns the nth number of the header.
+func (f *framer) field(n int) uint32 { return binary.BigEndian.Uint32(f.header[4*n:]) }
+
 func (f *framer) isOpenReply() bool {
-	u := func(at int) uint32 { return binary.BigEndian.Uint32(f.header[at:]) }
-	return u(4) == remoteProgram && u(12) == procOpen && u(16) == typeReply
+	return f.field(1) == remoteProgram && f.field(3) == procOpen && f.field(4) == typeReply
+}
+
+func (f *framer) endsStream() bool {
+	return f.field(4) == typeStream && (f.field(6) != statusMore || f.field(0) == headerSize)
 }

@@ -24,21 +24,38 @@ func packet(proc, kind, serial, status uint32, body []byte) []byte {
 func TestFramer_followsPacketsInAnyChunks(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		var stream []byte
-		opensAt := -1
+		opensAt, endsAt, tail := -1, -1, 0
 		for range rapid.IntRange(0, 6).Draw(t, "packets") {
 			proc := rapid.SampledFrom([]uint32{procOpen, 66, 209}).Draw(t, "proc")
-			kind := rapid.SampledFrom([]uint32{0, typeReply, 3}).Draw(t, "kind")
+			kind := rapid.SampledFrom([]uint32{0, typeReply, typeStream}).Draw(t, "kind")
+			status := rapid.Uint32Range(0, 2).Draw(t, "status")
 			body := rapid.SliceOfN(rapid.Byte(), 0, 90).Draw(t, "body")
-			stream = append(stream, packet(proc, kind, 1, 0, body)...)
-			if proc == procOpen && kind == typeReply && opensAt < 0 {
+			if endsAt >= 0 {
+				tail += headerSize + len(body)
+			}
+			stream = append(stream, packet(proc, kind, 1, status, body)...)
+			if kind == typeStream && (status != statusMore || len(body) == 0) && endsAt < 0 {
+				endsAt = len(stream)
+			}
+			if proc == procOpen && kind == typeReply && opensAt < 0 && endsAt < 0 {
 				opensAt = len(stream)
 			}
 		}
 		var f framer
 		for at := 0; at < len(stream); {
 			n := rapid.IntRange(1, len(stream)-at).Draw(t, "chunk")
-			if err := f.feed(stream[at : at+n]); err != nil {
+			pass, err := f.feed(stream[at : at+n])
+			if err != nil {
 				t.Fatal(err)
+			}
+			if beyond := at + n - (len(stream) - tail); endsAt >= 0 && beyond > 0 {
+				if want := max(0, n-beyond); pass != want || !f.ended {
+					t.Fatalf("at the end of a stream %d of %d bytes pass, want %d", pass, n, want)
+				}
+				return
+			}
+			if pass != n {
+				t.Fatalf("%d of %d bytes pass", pass, n)
 			}
 			at += n
 			if want := opensAt >= 0 && at >= opensAt; f.opened != want {
