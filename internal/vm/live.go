@@ -14,7 +14,7 @@ func (u *update) applyLive(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	for _, c := range domxml.LiveChanges(live, u.have.Spec, u.spec) {
+	for _, c := range domxml.LiveChanges(live, u.xml, u.have.Spec, u.spec) {
 		if err := u.m.change(ctx, u.uuid, c); err != nil {
 			if ctx.Err() != nil {
 				return context.Cause(ctx)

@@ -7,8 +7,9 @@ import (
 )
 
 // spareRootPorts is how many PCIe root ports a q35 machine gets beyond what
-// its devices take, so that NICs and disks can be added while it runs.
-const spareRootPorts = 4
+// its devices take, so that NICs and disks can be added while it runs. Libvirt
+// makes no more ports than it has devices for.
+const spareRootPorts = 3
 
 // New returns the definition of a new domain. It fails only on a Spec that no
 // XML can express.
@@ -68,7 +69,7 @@ func newDevices(root *etree.Element, s Spec) {
 	attrs(dev.CreateElement("controller"), "type", "usb", "model", "qemu-xhci")
 	if sameMachine("q35", machineOf(s.Firmware)) {
 		attrs(dev.CreateElement("controller"), "type", "pci", "index", "0", "model", "pcie-root")
-		for range spareRootPorts {
+		for range pciDevices(s) + spareRootPorts {
 			attrs(dev.CreateElement("controller"), "type", "pci", "model", "pcie-root-port")
 		}
 	}
@@ -78,4 +79,23 @@ func newDevices(root *etree.Element, s Spec) {
 	attrs(rng.CreateElement("backend"), "model", "random").SetText("/dev/urandom")
 	balloon := attrs(dev.CreateElement("memballoon"), "model", "virtio")
 	attrs(balloon.CreateElement("stats"), "period", "10")
+}
+
+// pciDevices counts the devices that take a root port each: USB controller,
+// virtio-serial, balloon and random numbers besides the declared ones.
+func pciDevices(s Spec) int {
+	n := 4 + len(s.NICs)
+	if s.Seed != "" {
+		n++
+	}
+	scsi := 0
+	for _, d := range s.Disks {
+		switch d.Bus {
+		case "", DefaultDiskBus:
+			n++
+		case "scsi":
+			scsi = 1
+		}
+	}
+	return n + scsi
 }

@@ -46,19 +46,6 @@ func setDisks(dev *etree.Element, s Spec, known Names) error {
 	return nil
 }
 
-// NewDisk returns the XML of one disk with an explicit target, for
-// hot-plugging.
-func NewDisk(d Disk) (string, error) {
-	if d.Target == "" {
-		return "", fmt.Errorf("disk %q has no target", d.Name)
-	}
-	e, err := newDisk(etree.NewElement("devices"), d)
-	if err != nil {
-		return "", err
-	}
-	return elementString(e)
-}
-
 func newDisk(dev *etree.Element, d Disk) (*etree.Element, error) {
 	bus := d.Bus
 	if bus == "" {

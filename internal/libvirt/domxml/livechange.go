@@ -24,20 +24,29 @@ type LiveChange struct {
 // to the wanted one: NICs and disks plugged and unplugged, a NIC connected to
 // another network, its link set. Where the network changes, the link is
 // bounced, because the guest keeps its old lease otherwise. Fields that cannot
-// change while the machine runs are left out.
-func LiveChanges(live string, have, want Spec) []LiveChange {
-	_, root, err := parse(live)
+// change while the machine runs are left out. definition is the new persistent
+// one, whose elements are plugged as they stand there.
+func LiveChanges(live, definition string, have, want Spec) []LiveChange {
+	dev, err := devicesOf(live)
 	if err != nil {
 		return nil
 	}
-	dev := root.SelectElement("devices")
-	if dev == nil {
+	next, err := devicesOf(definition)
+	if err != nil {
 		return nil
 	}
-	return append(nicChanges(dev, have, want), diskChanges(dev, have, want)...)
+	return append(nicChanges(dev, next, have, want), diskChanges(dev, next, have, want)...)
 }
 
-func nicChanges(dev *etree.Element, have, want Spec) []LiveChange {
+func devicesOf(xml string) (*etree.Element, error) {
+	_, root, err := parse(xml)
+	if err != nil {
+		return nil, err
+	}
+	return child(root, "devices"), nil
+}
+
+func nicChanges(dev, next *etree.Element, have, want Spec) []LiveChange {
 	var out []LiveChange
 	wanted := map[string]bool{}
 	for _, n := range want.NICs {
@@ -46,9 +55,7 @@ func nicChanges(dev *etree.Element, have, want Spec) []LiveChange {
 		e := findNIC(dev, n.MAC)
 		if e == nil {
 			if nicOf(have, n.Name) == nil { // a changed MAC waits for a power cycle
-				if xml, err := NewNIC(n); err == nil {
-					out = append(out, LiveChange{field, Attach, xml})
-				}
+				out = append(out, plug(field, findNIC(next, n.MAC))...)
 			}
 			continue
 		}
@@ -62,6 +69,19 @@ func nicChanges(dev *etree.Element, have, want Spec) []LiveChange {
 		}
 	}
 	return out
+}
+
+func plug(field string, e *etree.Element) []LiveChange {
+	if e == nil {
+		return nil
+	}
+	c := e.Copy()
+	drop(c, "boot") // its number may be another's in the running machine
+	xml, err := elementString(c)
+	if err != nil {
+		return nil
+	}
+	return []LiveChange{{field, Attach, xml}}
 }
 
 func reconnect(field string, e *etree.Element, n NIC) []LiveChange {
@@ -90,7 +110,7 @@ func reconnect(field string, e *etree.Element, n NIC) []LiveChange {
 	return out
 }
 
-func diskChanges(dev *etree.Element, have, want Spec) []LiveChange {
+func diskChanges(dev, next *etree.Element, have, want Spec) []LiveChange {
 	var out []LiveChange
 	wanted := map[string]bool{}
 	for _, d := range want.Disks {
@@ -98,9 +118,7 @@ func diskChanges(dev *etree.Element, have, want Spec) []LiveChange {
 		if diskByTarget(dev, d.Target) != nil || diskOf(have, d.Name) != nil {
 			continue
 		}
-		if xml, err := NewDisk(d); err == nil {
-			out = append(out, LiveChange{`disk "` + d.Name + `"`, Attach, xml})
-		}
+		out = append(out, plug(`disk "`+d.Name+`"`, diskByTarget(next, d.Target))...)
 	}
 	for _, d := range have.Disks {
 		if e := diskByTarget(dev, d.Target); !wanted[d.Name] && e != nil && diskPath(e) == d.Path {

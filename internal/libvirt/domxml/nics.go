@@ -45,15 +45,6 @@ func setNICs(dev *etree.Element, s Spec, known Names) error {
 	return nil
 }
 
-// NewNIC returns the XML of one interface, for hot-plugging.
-func NewNIC(n NIC) (string, error) {
-	e, err := newNIC(n)
-	if err != nil {
-		return "", err
-	}
-	return elementString(e)
-}
-
 func newNIC(n NIC) (*etree.Element, error) {
 	e := etree.NewElement("interface")
 	attrs(e.CreateElement("mac"), "address", n.MAC)

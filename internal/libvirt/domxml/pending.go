@@ -53,11 +53,26 @@ func pendingFields(have, want Spec, haveOrder, wantOrder []string) []string {
 	add(cpuDiffers(have.CPU, want.CPU), "cpu")
 	add(firmwareDiffers(have.Firmware, want.Firmware), "firmware")
 	add(have.Boot.Kernel != want.Boot.Kernel || have.Boot.Initrd != want.Boot.Initrd ||
-		have.Boot.Cmdline != want.Boot.Cmdline || !slices.Equal(haveOrder, wantOrder), "boot")
+		have.Boot.Cmdline != want.Boot.Cmdline || !sameSequence(haveOrder, wantOrder), "boot")
 	add(have.ConsoleLog != want.ConsoleLog, "console")
 	add(have.Seed != want.Seed, "cloud_init")
 	add(!sameTapped(have.Capture, want.Capture), "capture")
 	return append(out, pendingDevices(have, want)...)
+}
+
+// sameSequence compares the order of what both have: a device that was plugged
+// in has no place in the running machine's order, and needs none.
+func sameSequence(have, want []string) bool {
+	both := func(list, other []string) []string {
+		var out []string
+		for _, s := range list {
+			if slices.Contains(other, s) {
+				out = append(out, s)
+			}
+		}
+		return out
+	}
+	return slices.Equal(both(have, want), both(want, have))
 }
 
 func pendingDevices(have, want Spec) []string {
@@ -130,7 +145,11 @@ func managedOrder(root *etree.Element, s Spec) []string {
 	}
 	var out []string
 	for _, d := range managedBoot(root, managedElements(dev, s)) {
-		out = append(out, d.class+" "+macOf(d.el)+attrOf(d.el, "target", "dev"))
+		id := macOf(d.el)
+		if d.el.Tag == "disk" {
+			id = attrOf(d.el, "target", "dev")
+		}
+		out = append(out, id)
 	}
 	return out
 }
