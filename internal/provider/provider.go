@@ -2,14 +2,20 @@ package provider
 
 import (
 	"context"
+	"strings"
 
 	"github.com/hashicorp/terraform-plugin-framework/datasource"
+	"github.com/hashicorp/terraform-plugin-framework/diag"
 	"github.com/hashicorp/terraform-plugin-framework/function"
 	"github.com/hashicorp/terraform-plugin-framework/path"
 	"github.com/hashicorp/terraform-plugin-framework/provider"
 	"github.com/hashicorp/terraform-plugin-framework/resource"
 
+	"github.com/musterlab/terraform-provider-muster/internal/provider/consoledata"
 	"github.com/musterlab/terraform-provider-muster/internal/provider/functions"
+	"github.com/musterlab/terraform-provider-muster/internal/provider/hostdata"
+	"github.com/musterlab/terraform-provider-muster/internal/provider/image"
+	"github.com/musterlab/terraform-provider-muster/internal/provider/network"
 	"github.com/musterlab/terraform-provider-muster/internal/provider/nodevm"
 	"github.com/musterlab/terraform-provider-muster/internal/provider/providerdata"
 	"github.com/musterlab/terraform-provider-muster/internal/provider/tfconv"
@@ -50,21 +56,33 @@ func (p *Provider) Configure(ctx context.Context, req provider.ConfigureRequest,
 		resp.Diagnostics.AddAttributeError(path.Root("libvirt"), "Unable to use the libvirt hosts of the provider configuration", tfconv.Sentence(err.Error()))
 		return
 	}
+	resp.Diagnostics.Append(unprotected(cfg)...)
 	resp.ResourceData = data
 	resp.DataSourceData = data
 }
 
 // Resources implements provider.Provider.
 func (p *Provider) Resources(context.Context) []func() resource.Resource {
-	return []func() resource.Resource{nodevm.New}
+	return []func() resource.Resource{image.New, network.New, nodevm.New}
 }
 
 // DataSources implements provider.Provider.
 func (p *Provider) DataSources(context.Context) []func() datasource.DataSource {
-	return []func() datasource.DataSource{}
+	return []func() datasource.DataSource{consoledata.New, hostdata.New}
 }
 
 // Functions implements provider.ProviderWithFunctions.
 func (p *Provider) Functions(context.Context) []func() function.Function {
 	return []func() function.Function{functions.NewMAC}
+}
+
+// unprotected warns of hosts that are reached in the clear.
+func unprotected(cfg providerdata.Config) (diags diag.Diagnostics) {
+	for _, h := range append([]providerdata.Host{cfg.Default}, cfg.Hosts...) {
+		if strings.HasPrefix(h.URI, "qemu+tcp://") {
+			diags.AddWarning("The libvirt host "+h.URI+" is reached in the clear",
+				"qemu+tcp neither encrypts nor checks who is at the other end, and passwords in definitions travel with it. Use qemu+ssh or qemu+tls.")
+		}
+	}
+	return diags
 }
