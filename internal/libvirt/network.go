@@ -125,7 +125,8 @@ func (h *Host) describeNetwork(ctx context.Context, net golibvirt.Network) (Netw
 	return n, err
 }
 
-// NetworkXML returns the network's description.
+// NetworkXML returns the network's description. A driver that keeps only one
+// gives that.
 func (h *Host) NetworkXML(ctx context.Context, name string, kind XMLKind) (string, error) {
 	net, err := h.lookUpNetwork(ctx, name)
 	if err != nil {
@@ -135,9 +136,16 @@ func (h *Host) NetworkXML(ctx context.Context, name string, kind XMLKind) (strin
 	if kind == Persistent {
 		flags = uint32(golibvirt.NetworkXMLInactive)
 	}
-	return call(ctx, h, request{op: "read XML of network", subject: name}, func(l *golibvirt.Libvirt) (string, error) {
-		return l.NetworkGetXMLDesc(net, flags)
-	})
+	ask := func(flags uint32) (string, error) {
+		return call(ctx, h, request{op: "read XML of network", subject: name}, func(l *golibvirt.Libvirt) (string, error) {
+			return l.NetworkGetXMLDesc(net, flags)
+		})
+	}
+	xml, err := ask(flags)
+	if flags != 0 && fault.Is(err, fault.Unsupported) {
+		return ask(0)
+	}
+	return xml, err
 }
 
 // Lease is one DHCP lease of a network. MAC is lower case.
