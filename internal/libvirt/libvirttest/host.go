@@ -135,7 +135,7 @@ func (h *Host) startKeeper(ctx context.Context) error {
 	}
 	defer result.Close()
 	cmd := exec.Command(self) //nolint:noctx // it outlives the start's context
-	cmd.Args = []string{"libvirttest-keeper", h.Dir}
+	cmd.Args = []string{keeperName, h.Dir}
 	// A keeper built with the race detector would sleep a second at its end.
 	cmd.Env = append(os.Environ(), envKeeper+"="+string(encoded), "GORACE=atexit_sleep_ms=0")
 	cmd.ExtraFiles = []*os.File{report}
@@ -151,6 +151,9 @@ func (h *Host) startKeeper(ctx context.Context) error {
 		return fmt.Errorf("start keeper in new namespaces: %w", err)
 	}
 	h.keeper, h.pid = cmd, cmd.Process.Pid
+	if err := os.WriteFile(keeperPIDFile(h.Dir), []byte(strconv.Itoa(h.pid)), 0o644); err != nil {
+		return errors.Join(err, h.Close())
+	}
 	return h.awaitReport(ctx, result)
 }
 
@@ -178,9 +181,6 @@ func (h *Host) awaitReport(ctx context.Context, result *os.File) error {
 	if err == nil && len(reason) > 0 {
 		err = errors.New(string(bytes.TrimSpace(reason)))
 	}
-	if err == nil {
-		err = os.WriteFile(keeperPIDFile(h.Dir), []byte(strconv.Itoa(h.pid)), 0o644)
-	}
 	if err != nil {
 		return errors.Join(err, h.Close())
 	}
@@ -196,7 +196,7 @@ func (h *Host) Close() error {
 	} else {
 		_ = unix.Kill(h.pid, unix.SIGTERM)
 	}
-	kill := time.AfterFunc(20*time.Second, func() { _ = h.keeper.Process.Kill() })
+	kill := time.AfterFunc(stopLimit, func() { _ = h.keeper.Process.Kill() })
 	defer kill.Stop()
 	_ = h.keeper.Wait() // its exit status says nothing: it is ended by us
 	return os.RemoveAll(h.Dir)
