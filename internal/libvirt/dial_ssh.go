@@ -96,7 +96,7 @@ func (d *sshDialer) dial(ctx context.Context) (net.Conn, error) {
 	}
 	stop := context.AfterFunc(ctx, func() { _ = bottom.Close() })
 	defer stop()
-	conn, err := d.through(bottom, first)
+	conn, err := d.through(ctx, bottom, first)
 	if err != nil {
 		_ = bottom.Close()
 		if ctx.Err() != nil {
@@ -107,8 +107,8 @@ func (d *sshDialer) dial(ctx context.Context) (net.Conn, error) {
 	return &bottomConn{Conn: conn, bottom: bottom}, nil
 }
 
-func (d *sshDialer) through(bottom net.Conn, first hop) (net.Conn, error) {
-	client, err := d.login(bottom, first)
+func (d *sshDialer) through(ctx context.Context, bottom net.Conn, first hop) (net.Conn, error) {
+	client, err := d.login(ctx, bottom, first)
 	if err != nil {
 		return nil, err
 	}
@@ -117,7 +117,7 @@ func (d *sshDialer) through(bottom net.Conn, first hop) (net.Conn, error) {
 		if err != nil {
 			return nil, fmt.Errorf("ssh: jump host %s cannot reach %s: %w", first.address(), d.target.address(), err)
 		}
-		if client, err = d.login(inner, d.target); err != nil {
+		if client, err = d.login(ctx, inner, d.target); err != nil {
 			return nil, err
 		}
 	}
@@ -128,8 +128,8 @@ func (d *sshDialer) through(bottom net.Conn, first hop) (net.Conn, error) {
 	return conn, nil
 }
 
-func (d *sshDialer) login(conn net.Conn, to hop) (*ssh.Client, error) {
-	auth, done, err := d.auth.methods()
+func (d *sshDialer) login(ctx context.Context, conn net.Conn, to hop) (*ssh.Client, error) {
+	auth, done, err := d.auth.methods(ctx)
 	if err != nil {
 		return nil, &hostRefusedError{fmt.Errorf("ssh: %s@%s: %w", to.user, to.address(), err)}
 	}

@@ -105,10 +105,17 @@ func dialTLS(ctx context.Context, host, address string, files TLSConfig) (net.Co
 		if ctx.Err() != nil {
 			return nil, ctx.Err()
 		}
-		return nil, &hostRefusedError{fmt.Errorf(
-			"tls: the daemon refused the client certificate %s; it must be signed by the daemon's CA and allowed by its tls_allowed_dn_list", files.CertFile)}
+		return nil, refusedByDaemon(files, len(conf.Certificates) > 0)
 	}
 	return &bottomConn{Conn: conn, bottom: raw}, nil
+}
+
+func refusedByDaemon(files TLSConfig, offered bool) error {
+	if !offered {
+		return &hostRefusedError{fmt.Errorf("tls: the daemon wants a client certificate, and there is no client certificate %s; set tls cert_file and key_file", files.CertFile)}
+	}
+	return &hostRefusedError{fmt.Errorf(
+		"tls: the daemon refused the client certificate %s; it must be signed by the daemon's CA and allowed by its tls_allowed_dn_list", files.CertFile)}
 }
 
 func tlsError(files TLSConfig, err error) error {

@@ -1,6 +1,7 @@
 package libvirt
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"net"
@@ -69,44 +70,51 @@ func (a sshAuth) useAgent() bool {
 	return a.socket != "" && a.pem == nil && !a.given
 }
 
-// methods loads keys and agent. done must be called after the login.
-func (a sshAuth) methods() (auth []ssh.AuthMethod, done func(), err error) {
+// methods loads keys and agent. done must be called after the login. The end
+// of ctx ends an agent that does not answer.
+func (a sshAuth) methods(ctx context.Context) (auth []ssh.AuthMethod, done func(), err error) {
 	done = func() {}
-	var signers []ssh.Signer
-	switch {
-	case a.pem != nil:
-		s, err := parseKey(a.pem, "the given private key")
-		if err != nil {
-			return nil, done, err
-		}
-		signers = append(signers, s)
-	default:
-		if signers, err = a.fileSigners(); err != nil {
-			return nil, done, err
-		}
+	signers, err := a.keySigners()
+	if err != nil {
+		return nil, done, err
 	}
 	if a.useAgent() {
-		conn, err := net.Dial("unix", a.socket)
-		switch {
-		case err == nil:
-			done = func() { _ = conn.Close() }
-			fromAgent, err := agent.NewClient(conn).Signers()
-			if err != nil {
-				done()
-				return nil, func() {}, fmt.Errorf("ssh agent %s: %w", a.socket, err)
-			}
-			signers = append(fromAgent, signers...)
-		case a.agent != nil || len(signers) == 0:
-			return nil, done, fmt.Errorf("ssh agent: %w", err)
+		var fromAgent []ssh.Signer
+		fromAgent, done, err = a.agentSigners(ctx)
+		if err != nil && (a.agent != nil || len(signers) == 0) {
+			return nil, done, fmt.Errorf("ssh agent %s: %w", a.socket, err)
 		}
+		signers = append(fromAgent, signers...)
 	}
 	if len(signers) == 0 {
+		done()
 		return nil, done, fmt.Errorf("no key to log in with (%s); set ssh key_file, or load one into the agent with ssh-add", a.describe())
 	}
 	return []ssh.AuthMethod{ssh.PublicKeys(signers...)}, done, nil
 }
 
-func (a sshAuth) fileSigners() ([]ssh.Signer, error) {
+// agentSigners returns the agent's keys, which sign until done is called.
+func (a sshAuth) agentSigners(ctx context.Context) (signers []ssh.Signer, done func(), err error) {
+	var d net.Dialer
+	conn, err := d.DialContext(ctx, "unix", a.socket)
+	if err != nil {
+		return nil, func() {}, err
+	}
+	stop := context.AfterFunc(ctx, func() { _ = conn.Close() })
+	done = func() { stop(); _ = conn.Close() }
+	signers, err = agent.NewClient(conn).Signers()
+	if err != nil {
+		done()
+	}
+	return signers, done, err
+}
+
+// keySigners returns the given key, else those of the files.
+func (a sshAuth) keySigners() ([]ssh.Signer, error) {
+	if a.pem != nil {
+		s, err := parseKey(a.pem, "the given private key")
+		return []ssh.Signer{s}, err
+	}
 	var signers []ssh.Signer
 	for _, file := range a.keyFiles {
 		pem, err := os.ReadFile(file)
