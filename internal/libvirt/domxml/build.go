@@ -36,7 +36,7 @@ func New(s Spec) (string, error) {
 	if err := apply(root, s, Names{}); err != nil {
 		return "", err
 	}
-	return doc.WriteToString()
+	return text(doc)
 }
 
 func newOS(root *etree.Element, s Spec) {

@@ -48,7 +48,7 @@ func SetCapture(xml string, s Spec) (string, error) {
 		return "", err
 	}
 	setCapture(root, s)
-	return doc.WriteToString()
+	return text(doc)
 }
 
 func addTap(cmd *etree.Element, netdev string, t Tap) {
@@ -170,9 +170,9 @@ func CaptureTrial(name, domainType, file string) string {
 	for _, arg := range []string{"-netdev", "hubport,id=muster-trial,hubid=0", "-object", FilterDump(Tap{NIC: "trial", File: file}, "muster-trial")} {
 		attrs(cmd.CreateElement("qemu:arg"), "value", arg)
 	}
-	text, err := doc.WriteToString()
+	out, err := text(doc)
 	if err != nil { // a string builder does not fail
 		panic(err)
 	}
-	return text
+	return out
 }

@@ -32,7 +32,7 @@ func Edit(xml string, s Spec, known Names) (string, error) {
 	if err := apply(root, s, known); err != nil {
 		return "", err
 	}
-	return doc.WriteToString()
+	return text(doc)
 }
 
 // apply writes every managed field that differs.

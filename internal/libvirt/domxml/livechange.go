@@ -156,9 +156,9 @@ func ReadAll(xml string) (Definition, error) {
 		return Definition{}, err
 	}
 	dropMark(root)
-	text, err := elementString(root)
+	xml, err = elementString(root)
 	if err != nil {
 		return Definition{}, err
 	}
-	return Read(text, Names{})
+	return Read(xml, Names{})
 }

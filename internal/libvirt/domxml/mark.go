@@ -32,7 +32,7 @@ func MetadataMark(m owner.Mark) string {
 func elementText(e *etree.Element) string {
 	doc := etree.NewDocument()
 	doc.AddChild(e)
-	s, err := doc.WriteToString()
+	s, err := text(doc)
 	if err != nil { // a string builder does not fail
 		panic(err)
 	}

@@ -133,5 +133,5 @@ func readNIC(e *etree.Element) (n NIC, ok bool) {
 func elementString(e *etree.Element) (string, error) {
 	doc := etree.NewDocument()
 	doc.AddChild(e.Copy())
-	return doc.WriteToString()
+	return text(doc)
 }

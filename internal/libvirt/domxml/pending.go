@@ -53,7 +53,7 @@ func pendingFields(have, want Spec, haveOrder, wantOrder []string) []string {
 	add(cpuDiffers(have.CPU, want.CPU), "cpu")
 	add(firmwareDiffers(have.Firmware, want.Firmware), "firmware")
 	add(have.Boot.Kernel != want.Boot.Kernel || have.Boot.Initrd != want.Boot.Initrd ||
-		have.Boot.Cmdline != want.Boot.Cmdline || !sameSequence(haveOrder, wantOrder), "boot")
+		have.Boot.Cmdline != want.Boot.Cmdline || !slices.Equal(have.Boot.Order, want.Boot.Order) || !sameSequence(haveOrder, wantOrder), "boot")
 	add(have.ConsoleLog != want.ConsoleLog, "console")
 	add(have.Seed != want.Seed, "cloud_init")
 	add(!sameTapped(have.Capture, want.Capture), "capture")

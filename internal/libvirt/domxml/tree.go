@@ -93,3 +93,9 @@ func kibOf(e *etree.Element) int64 {
 		return n
 	}
 }
+
+// text writes a document as libvirt does, with single quotes.
+func text(doc *etree.Document) (string, error) {
+	doc.WriteSettings.AttrSingleQuote = true
+	return doc.WriteToString()
+}
