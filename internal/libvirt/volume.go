@@ -138,6 +138,9 @@ func volumeXML(s VolumeSpec) string {
 	if s.Format != "" {
 		fmt.Fprintf(&b, "<format type='%s'/>", escape(s.Format))
 	}
+	if s.Format == "qcow2" { // libvirt's default, version 2, takes no checkpoints
+		b.WriteString("<compat>1.1</compat>")
+	}
 	b.WriteString(permissionsXML(s.Mode, s.Owner, s.Group))
 	b.WriteString("</target>")
 	if s.BackingPath != "" {

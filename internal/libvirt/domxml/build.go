@@ -25,9 +25,6 @@ func New(s Spec) (string, error) {
 	features := root.CreateElement("features")
 	features.CreateElement("acpi")
 	features.CreateElement("apic")
-	if s.Type != "test" {
-		setCPU(root, s.CPU, s.Type)
-	}
 	attrs(root.CreateElement("clock"), "offset", "utc")
 	root.CreateElement("on_poweroff").SetText("destroy")
 	root.CreateElement("on_reboot").SetText("restart")

@@ -39,8 +39,8 @@ func Edit(xml string, s Spec, known Names) (string, error) {
 func apply(root *etree.Element, s Spec, known Names) error {
 	setMemory(root, s.MemoryMiB)
 	setVCPUs(root, s.VCPUs)
-	if s.CPU != (CPU{}) {
-		setCPU(root, s.CPU, s.Type)
+	if typ := root.SelectAttrValue("type", ""); typ != "test" {
+		setCPU(root, s.CPU, typ)
 	}
 	setFirmware(root, s.Firmware)
 	setKernel(root, s.Boot)

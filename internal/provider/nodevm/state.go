@@ -80,7 +80,7 @@ func (m *Model) absorbBlocks(ctx context.Context, b blockSet, o *vm.Observed, do
 	d := o.Definition
 	m.CPU = keep(m.CPU, b.cpu != nil, readCPU(b.cpu, d.CPU, domainType))
 	m.Firmware = keep(m.Firmware, b.firmware != nil, readFirmware(b.firmware, d.Firmware))
-	m.Boot = keep(m.Boot, b.boot != nil, readBoot(ctx, b.boot, d.Boot))
+	m.Boot = keep(m.Boot, b.boot != nil, readBoot(ctx, b.boot, d.Spec))
 	m.Console = keep(m.Console, b.console != nil, readConsole(b.console, d.ConsoleLog != ""))
 	m.Capture = keep(m.Capture, b.capture != nil, readCapture(b.capture, len(d.Capture) > 0))
 	if b.cloudInit != nil && d.Seed == "" {
@@ -149,35 +149,36 @@ func readFirmware(b *firmwareModel, have domxml.Firmware) change {
 	return change{value: v}
 }
 
-func readBoot(ctx context.Context, b *bootModel, have domxml.Boot) change {
+func readBoot(ctx context.Context, b *bootModel, d domxml.Spec) change {
 	want, _ := b.spec(ctx)
+	have := d.Boot
 	order := want.Order
 	if len(order) == 0 {
 		order = domxml.DefaultOrder
 	}
-	if sameOrder(order, have.Order) && want.Kernel == have.Kernel && want.Initrd == have.Initrd && want.Cmdline == have.Cmdline {
+	if slices.Equal(shown(order, d), have.Order) && want.Kernel == have.Kernel && want.Initrd == have.Initrd && want.Cmdline == have.Cmdline {
 		return unchanged
 	}
 	v := map[string]attr.Value{
 		"order": types.ListNull(types.StringType), "kernel": tfconv.StringOrNull(have.Kernel),
 		"initrd": tfconv.StringOrNull(have.Initrd), "cmdline": tfconv.StringOrNull(have.Cmdline),
 	}
-	if !sameOrder(domxml.DefaultOrder, have.Order) {
+	if !slices.Equal(shown(domxml.DefaultOrder, d), have.Order) {
 		v["order"] = tfconv.StringList(have.Order)
 	}
 	return change{value: v}
 }
 
-// sameOrder compares a declared order with the classes that the definition
-// numbers: a class without devices does not show there.
-func sameOrder(want, have []string) bool {
-	var shown []string
-	for _, class := range want {
-		if slices.Contains(have, class) {
-			shown = append(shown, class)
+// shown is a declared order as a definition shows it: a class without devices
+// has no number there.
+func shown(order []string, d domxml.Spec) []string {
+	var out []string
+	for _, class := range order {
+		if class == domxml.BootDisk && len(d.Disks) > 0 || class == domxml.BootNetwork && len(d.NICs) > 0 {
+			out = append(out, class)
 		}
 	}
-	return slices.Equal(shown, have)
+	return out
 }
 
 func readConsole(b *consoleModel, have bool) change {
