@@ -21,7 +21,7 @@ needs() {
 
 check() {
 	missing=
-	drivers=/usr/lib/*/libvirt/connection-driver/libvirt_driver
+	drivers='/usr/lib/*/libvirt/connection-driver/libvirt_driver'
 	needs libvirtd libvirt-daemon
 	needs virtlogd libvirt-daemon-log libvirt-daemon
 	needs virsh libvirt-clients
@@ -104,6 +104,7 @@ while [ -n "$missing" ]; do
 	# shellcheck disable=SC2086 # words are meant to split
 	packages="$packages $(choose $alternatives)"
 done
+# shellcheck disable=SC2086
 packages=$(printf '%s\n' $packages | sort -u | tr '\n' ' ')
 echo "install-deps: installing $packages"
 forbid_services

@@ -88,7 +88,26 @@ func (h *Host) startDaemon() error {
 	if out, err := cmd.CombinedOutput(); err != nil {
 		return fmt.Errorf("libvirtd: %w: %s", err, out)
 	}
-	return h.awaitDaemon(ctx)
+	if err := h.awaitDaemon(ctx); err != nil {
+		return err
+	}
+	return h.awaitReconnects(ctx)
+}
+
+// awaitReconnects waits until the daemon has its hands on the VMs that it found
+// running. It answers clients before, and stopping it at that moment makes it
+// kill the VM. A query that needs the domain's job lock waits for that.
+func (h *Host) awaitReconnects(ctx context.Context) error {
+	running, err := h.virsh(ctx, "list", "--uuid")
+	if err != nil {
+		return err
+	}
+	for _, uuid := range strings.Fields(running) {
+		if _, err := h.virsh(ctx, "dommemstat", uuid); err != nil && !strings.Contains(err.Error(), "not found") && !strings.Contains(err.Error(), "not running") {
+			return fmt.Errorf("libvirtd does not take up its VM: %w", err)
+		}
+	}
+	return nil
 }
 
 // awaitDaemon waits until the daemon answers a call to its QEMU driver, which
