@@ -165,15 +165,15 @@ func (p *proof) once(prove func() error) error {
 }
 
 // tapLive turns the capture of a running machine on or off, to match its
-// definition.
+// definition. QEMU itself is asked what it captures: the live definition only
+// tells how the machine was started.
 func (u *update) tapLive(ctx context.Context, live string) error {
-	running, err := domxml.Read(live, domxml.Names{})
+	if len(u.spec.Capture) == 0 && len(u.have.Capture) == 0 {
+		return nil
+	}
+	have, err := u.m.taps(ctx, u.uuid)
 	if err != nil {
 		return err
-	}
-	have := map[string]bool{}
-	for _, t := range append(running.Capture, u.have.Capture...) {
-		have[t.NIC] = true // from the start, or added since
 	}
 	for _, t := range u.spec.Capture {
 		if !have[t.NIC] {

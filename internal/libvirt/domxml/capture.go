@@ -65,6 +65,9 @@ func FilterDump(t Tap, netdev string) string {
 // CaptureObject returns the QEMU id of the filter-dump object of a NIC.
 func CaptureObject(nic string) string { return captureID + nic }
 
+// CapturedNIC returns the NIC of a QEMU object of ours.
+func CapturedNIC(object string) (string, bool) { return strings.CutPrefix(object, captureID) }
+
 // userAlias returns the NIC's alias in the definition, given if missing.
 // Libvirt keeps aliases that begin with "ua-".
 func userAlias(e *etree.Element, name string) string {

@@ -114,8 +114,8 @@ func blocks() map[string]schema.Block {
 		"cpu":        atMostOne("Guest CPU. Default: host-passthrough with KVM, maximum without. Changes at the next power cycle.", cpuAttributes()),
 		"firmware":   atMostOne("Firmware and machine. Default: BIOS on q35. Changes at the next power cycle; NVRAM is kept.", firmwareAttributes()),
 		"boot":       atMostOne("What the VM starts from. Default: its disks, then the network. Changes at the next power cycle.", bootAttributes()),
-		"disk":       schema.ListNestedBlock{Description: "A disk. It is known by its name.", NestedObject: schema.NestedBlockObject{Attributes: diskAttributes()}},
-		"nic":        schema.ListNestedBlock{Description: "A network interface. It is known by its name, never by its position: reordering changes no MAC.", NestedObject: schema.NestedBlockObject{Attributes: nicAttributes()}},
+		"disk":       list("A disk. It is known by its name.", diskAttributes()),
+		"nic":        list("A network interface. It is known by its name, never by its position: reordering changes no MAC.", nicAttributes()),
 		"console":    atMostOne("Serial console with a log on the host that survives restarts and redefinition. Default: enabled. Changes at the next power cycle.", consoleAttributes()),
 		"cloud_init": atMostOne("NoCloud seed (cloud-init). A change writes a new seed, which the guest sees at the next power cycle.", cloudInitAttributes()),
 		"ready":      atMostOne("What has to be true before a started VM counts as ready. Default: that it runs. A refresh never waits.", readyAttributes()),
@@ -124,9 +124,20 @@ func blocks() map[string]schema.Block {
 }
 
 func atMostOne(description string, attributes map[string]schema.Attribute) schema.Block {
+	b := list(description, attributes)
+	b.Validators = []validator.List{listvalidator.SizeAtMost(1)}
+	return b
+}
+
+// list is a list block that carries its type with it. Left to itself the
+// framework derives the type from the attributes again for each value that it
+// touches, which was a fifth of what the provider does in a plan.
+func list(description string, attributes map[string]schema.Attribute) schema.ListNestedBlock {
+	object := schema.NestedBlockObject{Attributes: attributes}
+	object.CustomType = object.Type()
 	return schema.ListNestedBlock{
 		Description:  description,
-		Validators:   []validator.List{listvalidator.SizeAtMost(1)},
-		NestedObject: schema.NestedBlockObject{Attributes: attributes},
+		NestedObject: object,
+		CustomType:   types.ListType{ElemType: object.CustomType},
 	}
 }
