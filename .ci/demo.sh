@@ -76,9 +76,9 @@ lab() {
 }
 
 apply() {
-	lab plan -input=false -out=plan "$@" >"$demo/plan.txt"
-	sed -n '/^Plan:/p; /^  # .* will be/p; /^│ Warning: /p' "$demo/plan.txt"
-	lab apply -input=false plan | grep -E ' complete after |: Still |^Apply complete'
+	lab plan -no-color -input=false -out=plan "$@" >"$demo/plan.txt"
+	sed -n '/^Plan:/p; /^  # .* will be/p; /^Warning: node_vm/p' "$demo/plan.txt"
+	lab apply -no-color -input=false plan | grep -E ' complete after |: Still |^Apply complete'
 }
 
 # Nothing but in-place changes is in the second plan, or the demo has failed.
@@ -110,7 +110,7 @@ What to try next:
   terraform apply -replace='muster_node_vm.node["node-2"]'
   terraform output identity                # a new machine under the old MACs and UUID
   terraform apply -var 'nodes=["node-1"]'  # two machines go
-  virsh -c "qemu+unix:///system?socket=\$(echo "\$TF_VAR_uri" | sed 's/.*socket=//')" list
+  virsh -c "\$TF_VAR_uri" list              # the machines, as libvirt sees them
 
   make demo-clean                          # removes all of it
 NEXT
@@ -119,7 +119,7 @@ NEXT
 up() {
 	need "$go" "https://go.dev/dl/"
 	need terraform "https://developer.hashicorp.com/terraform/install"
-	trap 'echo "demo: not finished; make demo starts it again, make demo-clean removes it" >&2' ERR
+	trap 'echo "demo: not finished; make demo starts it again, make demo-clean removes it" >&2' EXIT
 	[ ! -e "$demo" ] || { say "Removing an earlier demo"; down; }
 
 	say "Packages: libvirt and QEMU, where they are missing"
@@ -142,10 +142,15 @@ up() {
 	say "Identities before and after"
 	compare
 
+	say "What still waits for a power cycle, and what libvirt says of the machines"
+	lab output -no-color pending_restart
+	memory
+
 	say "Took"
 	printf '  %s\n' "${report[@]}"
 	printf '  %-34s %4d s\n' "all but packages and build" $((SECONDS - began))
 	next
+	trap - EXIT
 }
 
 first_apply() {
@@ -157,6 +162,16 @@ second_apply() {
 	apply -var memory_mib=256 -var console=false
 	identities >"$demo/after"
 	check_second
+}
+
+# Asked past Terraform.
+memory() {
+	local uri name
+	uri=$(tail -n 1 "$demo/uri")
+	for name in node-1 node-2 node-3; do
+		printf '%s: ' "$name"
+		virsh -c "$uri" dominfo "$name" | sed -n 's/^Max memory: */maximum memory /p'
+	done
 }
 
 identities() { lab output -raw identity && echo; }

@@ -91,5 +91,5 @@ data "muster_console" "node" {
   for_each = { for name, vm in muster_node_vm.node : name => vm if var.console }
 
   uuid  = each.value.id
-  lines = 6
+  lines = 10
 }
