@@ -2,6 +2,7 @@ package nodevm
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"time"
 
@@ -201,9 +202,7 @@ func (r *Resource) Delete(ctx context.Context, req resource.DeleteRequest, resp 
 			"Its host is listed in "+providerdata.AbandonEnv+", so the VM was only forgotten. If the host comes back, the domain "+state.ID.ValueString()+" and its volumes are still there.")
 		return
 	}
-	identity, diags := req.Private.GetKey(ctx, bornKey)
-	resp.Diagnostics.Append(diags...)
-	r.data.Depart(name, identity)
+	resp.Diagnostics.Append(r.depart(ctx, state, req.Private)...)
 	host, err := r.data.Host(uri)
 	if err == nil {
 		err = r.data.VMs(host).Destroy(ctx, state.ID.ValueString(), state.Incarnation.ValueString(), duration(state.ShutdownTimeout, defaultShutdown))
@@ -216,6 +215,22 @@ func (r *Resource) Delete(ctx context.Context, req resource.DeleteRequest, resp 
 	default:
 		resp.Diagnostics.Append(diagnose("destroy", name, uri, nil, err))
 	}
+}
+
+// depart remembers the identity for the second half of a replacement. The
+// destroy of a tainted VM comes without private state.
+func (r *Resource) depart(ctx context.Context, state Model, private privateReader) diag.Diagnostics {
+	b, diags := readBorn(ctx, private)
+	if b == nil {
+		b = &born{UUID: state.ID.ValueString(), MACs: stringsOf(ctx, state.MACs)}
+	}
+	raw, err := json.Marshal(b)
+	if err != nil {
+		diags.AddError("Unable to record the identity", err.Error())
+		return diags
+	}
+	r.data.Depart(state.Name.ValueString(), raw)
+	return diags
 }
 
 // diagnose makes a diagnostic of a use case's error.
