@@ -43,8 +43,8 @@ down() {
 
 build() {
 	mkdir -p "$demo/bin" "$demo/guest"
-	"$go" build -o "$demo/bin/terraform-provider-muster" .
-	"$go" build -o "$demo/bin/labhost" ./internal/libvirt/libvirttest/cmd/labhost
+	"$go" build -buildvcs=false -o "$demo/bin/terraform-provider-muster" .
+	"$go" build -buildvcs=false -o "$demo/bin/labhost" ./internal/libvirt/libvirttest/cmd/labhost
 	"$go" run ./internal/testguest/cmd/testguest "$demo/guest" >"$demo/guest/files"
 }
 

@@ -14,7 +14,7 @@ trap 'rm -rf "$scratch"' EXIT
 
 # The schema, as terraform sees it.
 mkdir -p "$scratch/bin" "$scratch/config"
-"$go" build -o "$scratch/bin/terraform-provider-muster" .
+"$go" build -buildvcs=false -o "$scratch/bin/terraform-provider-muster" .
 cat >"$scratch/cli.tfrc" <<TFRC
 provider_installation {
   dev_overrides { "musterlab/muster" = "$scratch/bin" }
