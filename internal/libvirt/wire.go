@@ -43,7 +43,8 @@ type wire struct {
 	mu    sync.Mutex
 	cause error
 
-	frames framer // only the reading goroutine touches it
+	order  sorter // only the reading goroutine touches these
+	frames framer
 }
 
 func newWire(c net.Conn) *wire {
@@ -56,7 +57,7 @@ func (w *wire) Read(p []byte) (int, error) {
 	if w.frames.ended {
 		return 0, io.EOF
 	}
-	n, err := w.Conn.Read(p)
+	n, err := w.next(p)
 	n, ferr := w.frames.feed(p[:n])
 	if ferr != nil {
 		n, err = 0, ferr
@@ -69,6 +70,15 @@ func (w *wire) Read(p []byte) (int, error) {
 		<-w.opened
 	}
 	return 0, io.EOF
+}
+
+// next reads bytes whose packets are in order.
+func (w *wire) next(p []byte) (int, error) {
+	if len(w.order.ready) > 0 {
+		return w.order.take(p), nil
+	}
+	n, err := w.Conn.Read(p)
+	return w.order.sort(p, n), err
 }
 
 // Close implements io.Closer for go-libvirt, which calls it when its handshake
