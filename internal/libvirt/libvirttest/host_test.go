@@ -203,3 +203,20 @@ func writeFile(t *testing.T, text string) string {
 	}
 	return f.Name()
 }
+
+// TestHost_startsFirmwareAndTPM needs swtpm's certificate authority and OVMF's
+// variables, which the host has in folders of its own.
+func TestHost_startsFirmwareAndTPM(t *testing.T) {
+	for name, opts := range map[string][]Option{"root": nil, "unprivileged": {WithUnprivilegedQEMU()}} {
+		t.Run(name, func(t *testing.T) {
+			h := Start(t, opts...)
+			xml := strings.NewReplacer(
+				"<os>", "<os firmware='efi'>", "<name>empty", "<name>secure", "</devices>",
+				"<tpm model='tpm-crb'><backend type='emulator' version='2.0'/></tpm></devices>").Replace(emptyVM(h))
+			h.Virsh("define", writeFile(t, xml))
+			h.Virsh("start", "secure")
+			h.Virsh("destroy", "secure")
+			h.Virsh("undefine", "secure", "--nvram")
+		})
+	}
+}

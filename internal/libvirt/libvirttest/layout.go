@@ -39,7 +39,7 @@ const (
 
 // layOut fills the host's folder with everything the daemons read.
 func layOut(dir string, c *config) error {
-	for _, d := range []string{"run", "etc/qemu", "etc/storage/autostart", "lib", "swtpm", "log", "images"} {
+	for _, d := range []string{"run", "etc/qemu", "etc/storage/autostart", "lib", "swtpm/ca", "swtpm/log", "log", "images"} {
 		if err := os.MkdirAll(filepath.Join(dir, d), 0o755); err != nil {
 			return err
 		}
@@ -49,6 +49,13 @@ func layOut(dir string, c *config) error {
 	for _, d := range []string{".", "run", "etc", "lib", "log", "images"} {
 		if err := os.Chmod(filepath.Join(dir, d), 0o755); err != nil {
 			return err
+		}
+	}
+	if c.unprivileged {
+		for _, d := range []string{"swtpm/ca", "swtpm/log"} {
+			if err := os.Chown(filepath.Join(dir, d), qemuID, qemuID); err != nil {
+				return err
+			}
 		}
 	}
 	if c.tls {

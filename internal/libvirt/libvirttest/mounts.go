@@ -28,7 +28,8 @@ func mountAll(task keeperTask) error {
 	}
 	binds := [][2]string{
 		{"etc", "/etc/libvirt"}, {"lib", "/var/lib/libvirt"},
-		{"log", "/var/log/libvirt"}, {"run", "/run/libvirt"}, {"swtpm", "/var/lib/swtpm-localca"},
+		{"log", "/var/log/libvirt"}, {"run", "/run/libvirt"}, {"swtpm/ca", "/var/lib/swtpm-localca"},
+		{"swtpm/log", "/var/log/swtpm"},
 		{"hosts", "/etc/hosts"}, {"passwd", "/etc/passwd"}, {"group", "/etc/group"}, {"shadow", "/etc/shadow"},
 	}
 	for _, b := range binds {
