@@ -142,6 +142,7 @@ var texts = []struct {
 	{[]golibvirt.ErrorNumber{golibvirt.ErrOperationFailed}, "already defined", fault.Conflict},
 	{[]golibvirt.ErrorNumber{golibvirt.ErrOperationFailed}, "source conflict", fault.Conflict},
 	{[]golibvirt.ErrorNumber{golibvirt.ErrOperationInvalid}, "there is an existing", fault.Conflict},
+	{[]golibvirt.ErrorNumber{golibvirt.ErrInternalError}, "unable to execute QEMU agent command", fault.Invalid},
 	{[]golibvirt.ErrorNumber{golibvirt.ErrInvalidArg}, "unsupported flags", fault.Unsupported},
 	{[]golibvirt.ErrorNumber{golibvirt.ErrSystemError, golibvirt.ErrOperationFailed}, "Permission denied", fault.Denied},
 	{[]golibvirt.ErrorNumber{golibvirt.ErrSystemError, golibvirt.ErrOperationFailed}, "Operation not permitted", fault.Denied},

@@ -74,7 +74,7 @@ type AddressSource string
 const (
 	AddressLease AddressSource = "lease" // libvirt's own DHCP servers
 	AddressAgent AddressSource = "agent" // the guest agent
-	AddressARP   AddressSource = "arp"   // the host's neighbour table
+	AddressARP   AddressSource = "arp"   // the host's neighbour table; libvirt 9.0 cannot read that of new kernels
 )
 
 var addressSources = map[AddressSource]golibvirt.DomainInterfaceAddressesSource{

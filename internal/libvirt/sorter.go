@@ -28,7 +28,7 @@ func (s *sorter) take(p []byte) int {
 // now, in order. What does not fit is ready for the next read.
 func (s *sorter) sort(p []byte, n int) int {
 	in, out := p[:n], p[:0]
-	if s.have > 0 {
+	if s.have > 0 && s.have < headerSize {
 		out = make([]byte, 0, n+s.have) // a header begun earlier goes out with this
 	}
 	for len(in) > 0 {

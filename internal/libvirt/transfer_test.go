@@ -9,6 +9,7 @@ import (
 	"math/rand/v2"
 	"os"
 	"runtime/metrics"
+	"sync"
 	"syscall"
 	"testing"
 	"time"
@@ -72,6 +73,33 @@ func TestTransfer_uploadAndDownload(t *testing.T) {
 		t.Errorf("beyond the end: %d, %v", n, err)
 	}
 	must(t, h.Upload(ctx, "default", vol, bytes.NewReader(nil), 0, nil))
+}
+
+// In about one of a hundred downloads the first data overtake the reply.
+func TestTransfer_manySmallDownloads(t *testing.T) {
+	lh := libvirttest.Start(t)
+	h := open(t, Config{URI: lh.URI(), WriteTimeout: 5 * time.Second})
+	const size = 5000
+	_, err := h.CreateVolume(t.Context(), VolumeSpec{Pool: "default", Name: "v", Format: "raw", CapacityBytes: size, Owner: -1, Group: -1})
+	must(t, err)
+	must(t, h.Upload(t.Context(), "default", "v", random(size), size, nil))
+	var want bytes.Buffer
+	_, err = io.Copy(&want, random(size))
+	must(t, err)
+	var all sync.WaitGroup
+	for range 4 {
+		all.Go(func() {
+			for range 100 {
+				var got bytes.Buffer
+				n, err := h.Download(t.Context(), "default", "v", 0, 0, &got)
+				if err != nil || n != size || !bytes.Equal(got.Bytes(), want.Bytes()) {
+					t.Errorf("%d bytes, %v", n, err)
+					return
+				}
+			}
+		})
+	}
+	all.Wait()
 }
 
 func TestTransfer_sourceAtFault(t *testing.T) {
