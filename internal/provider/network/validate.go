@@ -129,13 +129,13 @@ func (v rules) foreignBridge() {
 // needs checks what must be there for something else.
 func (v rules) needs() {
 	if v.b.dhcp != nil && v.m.Address.IsNull() {
-		v.refuse(path.Root("dhcp"), "dhcp needs the argument address: the subnet to give addresses from")
+		v.refuse(path.Root("dhcp"), "a dhcp block needs the argument address: the subnet to give addresses from")
 	}
 	if v.b.bootp != nil && v.m.DHCP.IsNull() {
-		v.refuse(path.Root("bootp"), "bootp needs a dhcp block: guests learn the loader with their address")
+		v.refuse(path.Root("bootp"), "a bootp block needs a dhcp block: guests learn the loader with their address")
 	}
 	if v.b.dhcp != nil && v.b.dhcp.Range.IsNull() && v.b.dhcp.Host.IsNull() {
-		v.refuse(path.Root("dhcp"), "dhcp needs at least one range or host block: it would give no address")
+		v.refuse(path.Root("dhcp"), "a dhcp block needs at least one range or host block: it would give no address")
 	}
 }
 
@@ -226,7 +226,7 @@ func (v rules) dns() {
 	case off && (len(v.b.dnsHosts) > 0 || len(v.b.forwarders) > 0):
 		v.refuse(at, "DNS is off (enabled = false), so host and forwarder blocks have no meaning")
 	case !off && v.m.Address.IsNull():
-		v.refuse(at, "dns needs the argument address: where the server listens")
+		v.refuse(at, "a dns block needs the argument address: where the server listens")
 	}
 	ips := map[string]bool{}
 	for i, h := range v.b.dnsHosts {
