@@ -39,7 +39,7 @@ const (
 
 // layOut fills the host's folder with everything the daemons read.
 func layOut(dir string, c *config) error {
-	for _, d := range []string{"run", "etc/qemu", "etc/storage/autostart", "lib", "swtpm/ca", "swtpm/log", "log", "images"} {
+	for _, d := range []string{"run", "etc/qemu", "etc/storage/autostart", "lib/dnsmasq", "swtpm/ca", "swtpm/log", "log", "images"} {
 		if err := os.MkdirAll(filepath.Join(dir, d), 0o755); err != nil {
 			return err
 		}
