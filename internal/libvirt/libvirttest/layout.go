@@ -46,7 +46,7 @@ func layOut(dir string, c *config) error {
 	}
 	// QEMU and dnsmasq may run as users of their own: every folder on the way
 	// is passable, whatever the umask.
-	for _, d := range []string{".", "run", "etc", "lib", "log", "images"} {
+	for _, d := range []string{".", "run", "etc", "lib", "lib/dnsmasq", "log", "images"} {
 		if err := os.Chmod(filepath.Join(dir, d), 0o755); err != nil {
 			return err
 		}
