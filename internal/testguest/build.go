@@ -180,7 +180,7 @@ func lock(path string) (func(), error) {
 		if err == nil {
 			return func() { _ = f.Close() }, nil
 		}
-		if err != unix.EINTR {
+		if !errors.Is(err, unix.EINTR) {
 			return nil, errors.Join(fmt.Errorf("lock %s: %w", path, err), f.Close())
 		}
 	}

@@ -13,7 +13,7 @@ import (
 type tools struct{ root string }
 
 func fetchTools(ctx context.Context, dir string) (tools, error) {
-	root, err := fetchOnce(ctx, dir, "tools", func(into string) error { return fetch(ctx, into, "syslinux", "mtools") })
+	root, err := fetchOnce(dir, "tools", func(into string) error { return fetch(ctx, into, "syslinux", "mtools") })
 	return tools{root}, err
 }
 

@@ -39,7 +39,7 @@ func fetch(ctx context.Context, dir string, packages ...string) error {
 
 // fetchOnce fetches into dir/name unless that is there, and never leaves half
 // of it.
-func fetchOnce(ctx context.Context, dir, name string, fill func(into string) error) (string, error) {
+func fetchOnce(dir, name string, fill func(into string) error) (string, error) {
 	final := filepath.Join(dir, name)
 	if _, err := os.Stat(final); err == nil {
 		return final, nil
@@ -105,7 +105,7 @@ type kernel struct {
 
 // fetchKernel returns the cached kernel; removing the cache brings a newer one.
 func fetchKernel(ctx context.Context, dir string) (kernel, error) {
-	root, err := fetchOnce(ctx, dir, "kernel", func(into string) error { return unpackKernel(ctx, into) })
+	root, err := fetchOnce(dir, "kernel", func(into string) error { return unpackKernel(ctx, into) })
 	if err != nil {
 		return kernel{}, err
 	}

@@ -166,6 +166,10 @@ func (h *Host) task() (keeperTask, error) {
 	case h.conf.unprivileged:
 		task.KVM, kind = kvmForAll, qemuUser
 	}
+	if h.conf.detached { // it leaves nothing at all
+		task.Cache = filepath.Join(h.Dir, "cache")
+		return task, os.Mkdir(task.Cache, 0o755)
+	}
 	// Asking QEMU for its capabilities takes a second or two; libvirt keeps the
 	// answer there and knows itself when it is out of date.
 	cache, err := testcache.Dir(filepath.Join("libvirt", kind))

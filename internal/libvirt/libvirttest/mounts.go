@@ -27,10 +27,16 @@ func mountAll(task keeperTask) error {
 		return fmt.Errorf("mount /sys: %w", err)
 	}
 	binds := [][2]string{
-		{"etc", "/etc/libvirt"}, {"lib", "/var/lib/libvirt"},
-		{"log", "/var/log/libvirt"}, {"run", "/run/libvirt"}, {"swtpm/ca", "/var/lib/swtpm-localca"},
+		{"etc", "/etc/libvirt"},
+		{"lib", "/var/lib/libvirt"},
+		{"log", "/var/log/libvirt"},
+		{"run", "/run/libvirt"},
+		{"swtpm/ca", "/var/lib/swtpm-localca"},
 		{"swtpm/log", "/var/log/swtpm"},
-		{"hosts", "/etc/hosts"}, {"passwd", "/etc/passwd"}, {"group", "/etc/group"}, {"shadow", "/etc/shadow"},
+		{"hosts", "/etc/hosts"},
+		{"passwd", "/etc/passwd"},
+		{"group", "/etc/group"},
+		{"shadow", "/etc/shadow"},
 	}
 	for _, b := range binds {
 		if err := bind(filepath.Join(task.Dir, b[0]), b[1]); err != nil {

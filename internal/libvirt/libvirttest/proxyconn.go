@@ -160,13 +160,11 @@ func (c *proxyConn) answered(serial uint32) Action {
 }
 
 func (c *proxyConn) withhold(action Action, reply []byte) {
-	switch action {
-	case HalfReply:
+	if action == HalfReply {
 		c.deliver(reply[:len(reply)/2])
-	case KillPeer:
-		if c.kill() {
-			<-c.done // its death closes the connection, nothing earlier
-		}
+	}
+	if action == KillPeer && c.kill() {
+		<-c.done // its death closes the connection, nothing earlier
 	}
 }
 

@@ -19,6 +19,7 @@
 package main
 
 import (
+	"errors"
 	"fmt"
 	"os"
 	"strings"
@@ -83,7 +84,7 @@ func mountKernelFilesystems() {
 	for _, fs := range [][2]string{{"proc", "/proc"}, {"sysfs", "/sys"}, {"devtmpfs", "/dev"}, {"tmpfs", "/run"}} {
 		if err := os.MkdirAll(fs[1], 0o755); err == nil {
 			err = unix.Mount(fs[0], fs[1], fs[0], 0, "")
-			if err != nil && err != unix.EBUSY {
+			if err != nil && !errors.Is(err, unix.EBUSY) {
 				fmt.Fprintf(os.Stderr, "mount %s: %v\n", fs[1], err)
 			}
 		}

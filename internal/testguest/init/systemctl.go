@@ -117,8 +117,13 @@ func (s *system) properties(unit string) [][2]string {
 		}
 	}
 	return [][2]string{
-		{"Id", unit}, {"LoadState", pick(exists, "loaded", "not-found")}, {"ActiveState", state},
-		{"SubState", subStates[state]}, {"Result", result}, {"Job", jobID}, {"Description", unit},
+		{"Id", unit},
+		{"LoadState", pick(exists, "loaded", "not-found")},
+		{"ActiveState", state},
+		{"SubState", subStates[state]},
+		{"Result", result},
+		{"Job", jobID},
+		{"Description", unit},
 	}
 }
 
