@@ -51,7 +51,7 @@ func advice(kind fault.Kind, uri string) string {
 	case fault.Conflict:
 		return "Choose another name, remove the other object, or import it."
 	case fault.Busy:
-		return "Wait until the other operation on the object has ended, then apply again."
+		return "Wait until what keeps it busy has ended or is removed, then apply again."
 	case fault.Invalid:
 		return "Correct the argument that the message names; what was there before is unchanged."
 	case fault.Denied:
