@@ -3,6 +3,8 @@ package vm
 import (
 	"context"
 	"fmt"
+	"slices"
+	"strings"
 
 	"github.com/musterlab/terraform-provider-muster/internal/fault"
 	"github.com/musterlab/terraform-provider-muster/internal/libvirt"
@@ -100,7 +102,7 @@ func (m *Manager) uuidFree(ctx context.Context, s domxml.Spec) error {
 // recognise names the devices of an adopted domain that has no mark.
 func (c *creation) recognise() error {
 	if c.have.Mark != nil {
-		return nil
+		return c.undeclared()
 	}
 	var disks []domxml.Disk
 	for _, d := range c.r.Disks {
@@ -110,6 +112,36 @@ func (c *creation) recognise() error {
 	var err error
 	c.have, err = domxml.Read(c.haveXML, c.r.Known)
 	return err
+}
+
+// undeclared refuses to adopt a VM of ours that has a NIC or disk which the
+// configuration does not declare: taking it away would lose it, unseen in the
+// plan.
+func (c *creation) undeclared() error {
+	if !c.adopted {
+		return nil
+	}
+	var extra []string
+	for _, d := range c.have.Disks {
+		if !slices.ContainsFunc(c.r.Disks, func(r DiskRequest) bool { return r.Name == d.Name }) {
+			extra = append(extra, fmt.Sprintf("disk %q", d.Name))
+		}
+	}
+	for _, n := range c.have.NICs {
+		if !slices.ContainsFunc(c.r.Spec.NICs, func(r domxml.NIC) bool { return r.Name == n.Name }) {
+			extra = append(extra, fmt.Sprintf("nic %q", n.Name))
+		}
+	}
+	if len(extra) == 0 {
+		return nil
+	}
+	return &Problem{
+		Field:    "adopt_existing",
+		Happened: fmt.Sprintf("the domain %q has what the configuration does not declare: %s", c.have.Name, strings.Join(extra, ", ")),
+		Expected: "A VM is adopted as it is, and nothing of it is taken away unseen.",
+		Todo:     "Declare it; a later apply may remove it.",
+		Err:      fault.New(fault.Conflict, "vm: adopt", c.have.Name, "undeclared devices"),
+	}
 }
 
 // creation is one create under way.
@@ -288,7 +320,9 @@ func (c *creation) power(ctx context.Context) error {
 		if err := m.start(ctx, uuid, c.spec.Name); err != nil {
 			return err
 		}
-		return m.awaitReady(ctx, uuid, c.spec, c.r.Ready)
+		return m.awaitReady(ctx, uuid, c.spec, c.r.Ready, func(ctx context.Context) error {
+			return m.step(ctx, uuid, &c.mark, "await ready")
+		})
 	case PowerOff:
 		return m.stop(ctx, uuid, c.spec.Name, c.r.Shutdown)
 	default:

@@ -4,9 +4,7 @@ import (
 	"context"
 	"crypto/rand"
 	"encoding/hex"
-	"fmt"
 	"log/slog"
-	"os"
 	"time"
 
 	"github.com/musterlab/terraform-provider-muster/internal/fault"
@@ -94,12 +92,4 @@ func randomID(n int) string {
 	b := make([]byte, n)
 	_, _ = rand.Read(b) // never fails since Go 1.24
 	return hex.EncodeToString(b)
-}
-
-func whereAmI() string {
-	name, err := os.Hostname()
-	if err != nil {
-		name = "localhost"
-	}
-	return fmt.Sprintf("%s/%d", name, os.Getpid())
 }

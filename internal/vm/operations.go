@@ -7,7 +7,6 @@ import (
 	"strconv"
 	"strings"
 	"sync"
-	"syscall"
 	"time"
 
 	"github.com/musterlab/terraform-provider-muster/internal/fault"
@@ -50,15 +49,12 @@ func (o *operations) begin(name string) (func(), error) {
 // the mark describes. A process of this machine is looked up; one of another
 // machine is dead when its mark has not moved for quietAfter.
 func (m *Manager) awaitDead(ctx context.Context, uuid string, mark *owner.Mark) error {
-	host, pidText, _ := strings.Cut(mark.Op.Host, "/")
-	pid, err := strconv.Atoi(pidText)
-	here, herr := os.Hostname()
-	if err == nil && herr == nil && host == here {
-		if pid != os.Getpid() && alive(pid) {
-			return fault.New(fault.Busy, "vm: create", mark.Name,
-				"process %d of this machine is creating it (step %q since %s); wait for it or end it", pid, mark.Op.Step, mark.Op.Time.Format(time.RFC3339))
-		}
+	switch doing := whoWorks(mark.Op.Host); {
+	case doing == ended:
 		return nil
+	case doing == atWork:
+		return fault.New(fault.Busy, "vm: create", mark.Name,
+			"another apply on this machine (%s) is creating it (step %q since %s); wait for it or end it", mark.Op.Host, mark.Op.Step, mark.Op.Time.Format(time.RFC3339))
 	}
 	for {
 		left := quietAfter - m.now().Sub(mark.Op.Time)
@@ -80,4 +76,39 @@ func (m *Manager) awaitDead(ctx context.Context, uuid string, mark *owner.Mark) 
 	}
 }
 
-func alive(pid int) bool { return pid > 0 && syscall.Kill(pid, 0) == nil }
+type liveness uint8
+
+const (
+	elsewhere liveness = iota // not to be known from here
+	atWork
+	ended
+)
+
+// whoWorks tells whether the process that a mark names ("host/pid/start") is
+// alive. This process itself counts as ended: it would not ask if it were at
+// work on the same name.
+func whoWorks(where string) liveness {
+	parts := strings.Split(where, "/")
+	here, err := os.Hostname()
+	if len(parts) != 3 || err != nil || parts[0] != here || parts[2] == "" {
+		return elsewhere
+	}
+	pid, err := strconv.Atoi(parts[1])
+	if err != nil {
+		return elsewhere
+	}
+	if start, ok := processStart(pid); ok && start == parts[2] && pid != os.Getpid() {
+		return atWork
+	}
+	return ended
+}
+
+// whereAmI names this process for the owner mark.
+func whereAmI() string {
+	name, err := os.Hostname()
+	if err != nil {
+		name = "localhost"
+	}
+	start, _ := processStart(os.Getpid())
+	return fmt.Sprintf("%s/%d/%s", name, os.Getpid(), start)
+}

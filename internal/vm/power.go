@@ -136,5 +136,5 @@ func (m *Manager) restart(ctx context.Context, uuid string, r Request) error {
 	if err := m.start(ctx, uuid, r.Spec.Name); err != nil {
 		return err
 	}
-	return m.awaitReady(ctx, uuid, r.Spec, r.Ready)
+	return m.awaitReady(ctx, uuid, r.Spec, r.Ready, nil)
 }

@@ -34,7 +34,9 @@ const readyEvery = 2 * time.Second
 // awaitReady waits until every wanted condition holds. When time runs out the
 // error says of each that does not which source was asked and what it last
 // answered, and what systemd in the guest still waits for. The machine stays.
-func (m *Manager) awaitReady(ctx context.Context, uuid string, s domxml.Spec, r Ready) error {
+// beat is called now and then, for others to see that somebody still waits; it
+// may be nil.
+func (m *Manager) awaitReady(ctx context.Context, uuid string, s domxml.Spec, r Ready, beat func(context.Context) error) error {
 	if !r.wanted() {
 		return nil
 	}
@@ -46,6 +48,8 @@ func (m *Manager) awaitReady(ctx context.Context, uuid string, s domxml.Spec, r 
 	m.log.InfoContext(ctx, "vm: waiting until ready", "vm", s.Name, "for", names(checks), "limit", r.Timeout)
 	limit := time.NewTimer(r.Timeout)
 	defer limit.Stop()
+	pulse := time.NewTicker(quietAfter / 3)
+	defer pulse.Stop()
 	for {
 		left := pendingChecks(ctx, checks)
 		if len(left) == 0 {
@@ -57,6 +61,13 @@ func (m *Manager) awaitReady(ctx context.Context, uuid string, s domxml.Spec, r 
 			return &NotReady{Name: s.Name, Limit: m.now().Sub(began), Left: describe(left), Err: context.Cause(ctx)}
 		case <-limit.C:
 			return &NotReady{Name: s.Name, Limit: r.Timeout, Left: append(describe(left), m.guestDoubts(uuid)...)}
+		case <-pulse.C:
+			if beat == nil {
+				continue
+			}
+			if err := beat(ctx); err != nil {
+				m.log.InfoContext(ctx, "vm: owner mark not renewed", "vm", s.Name, "error", err)
+			}
 		case <-time.After(readyEvery):
 			m.log.InfoContext(ctx, "vm: still waiting", "vm", s.Name, "elapsed", m.now().Sub(began).Round(time.Second),
 				"limit", r.Timeout, "for", strings.Join(describe(left), "; "))

@@ -275,7 +275,7 @@ func (u *update) power(ctx context.Context, state string) error {
 		if err := m.start(ctx, u.uuid, u.spec.Name); err != nil {
 			return err
 		}
-		return m.awaitReady(ctx, u.uuid, u.spec, u.r.Ready)
+		return m.awaitReady(ctx, u.uuid, u.spec, u.r.Ready, nil)
 	case u.r.Restart && running(state):
 		pending, err := m.pending(ctx, u.uuid, u.r.Known)
 		if err != nil || len(pending) == 0 {

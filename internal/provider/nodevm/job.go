@@ -79,6 +79,7 @@ func (j *job) failed(ctx context.Context, err error) diag.Diagnostic {
 func (j *job) readBack(ctx context.Context, plan *Model, verify bool) diag.Diagnostics {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), afterCancel)
 	defer cancel()
+	planned := *plan
 	plan.settle()
 	observed, err := j.vms.Observe(ctx, plan.ID.ValueString(), domxml.Names{}, true)
 	if err != nil {
@@ -96,9 +97,24 @@ func (j *job) readBack(ctx context.Context, plan *Model, verify bool) diag.Diagn
 	if verify {
 		diags.Append(j.differences(plan, &there)...)
 	}
-	plan.Addresses, plan.PendingRestart, plan.Unmanaged = there.Addresses, there.PendingRestart, there.Unmanaged
-	plan.ConsoleLog, plan.Incarnation = there.ConsoleLog, there.Incarnation
+	plan.learn(planned, there)
 	return diags
+}
+
+// learn takes over what the plan left unknown, and nothing else.
+func (m *Model) learn(planned, there Model) {
+	if planned.Addresses.IsUnknown() {
+		m.Addresses = there.Addresses
+	}
+	if planned.PendingRestart.IsUnknown() {
+		m.PendingRestart = there.PendingRestart
+	}
+	if planned.Unmanaged.IsUnknown() {
+		m.Unmanaged = there.Unmanaged
+	}
+	if planned.ConsoleLog.IsUnknown() {
+		m.ConsoleLog = there.ConsoleLog
+	}
 }
 
 // settle makes every computed value known: a state may hold no unknowns.

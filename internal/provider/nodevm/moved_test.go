@@ -38,7 +38,7 @@ moved {
   from = libvirt_domain.old
   to   = muster_node_vm.n1
 }
-`+acctest.Provider(h.URI(), "lab-a")+`
+` + acctest.Provider(h.URI(), "lab-a") + `
 resource "muster_node_vm" "n1" {
   name             = "old"
   memory_mib       = 64

@@ -199,7 +199,7 @@ func (p *planning) recorded(ctx context.Context, existing *vm.Existing) *born {
 	b, diags := readBorn(ctx, p.req.Private)
 	p.fail(diags...)
 	switch {
-	case b != nil && b.Unnamed && p.state != nil:
+	case b != nil && b.Unnamed:
 		return p.rename(ctx, b)
 	case b != nil:
 		return b
@@ -305,6 +305,9 @@ func (p *planning) planComputed() {
 	}
 	if p.state.Console.Equal(p.plan.Console) {
 		p.plan.ConsoleLog = p.state.ConsoleLog
+	}
+	if p.state.NICs.Equal(p.plan.NICs) && p.state.Power.Equal(p.plan.Power) && p.plan.OnChange.ValueString() == onChangeDefer {
+		p.plan.Addresses = p.state.Addresses
 	}
 	if p.onlySettings() {
 		p.plan.PendingRestart, p.plan.Addresses = p.state.PendingRestart, p.state.Addresses

@@ -41,7 +41,7 @@ func New() resource.Resource { return &Resource{} }
 // Metadata implements resource.Resource.
 func (r *Resource) Metadata(_ context.Context, _ resource.MetadataRequest, resp *resource.MetadataResponse) {
 	resp.TypeName = typeName
-	resp.ResourceBehavior.MutableIdentity = false
+	resp.ResourceBehavior.MutableIdentity = true // a host may be reached by another URI tomorrow
 }
 
 // Configure implements resource.ResourceWithConfigure.
@@ -212,6 +212,10 @@ func (r *Resource) Delete(ctx context.Context, req resource.DeleteRequest, resp 
 	case err == nil:
 	case errors.As(err, &superseded):
 		resp.Diagnostics.AddWarning(`Left node_vm "`+name+`" alone`, tfconv.Sentence(superseded.Error())+"\nThis state has forgotten it; the VM runs on.")
+	case fault.Is(err, fault.Unavailable):
+		happened, todo := tfconv.FaultParts(err, uri)
+		resp.Diagnostics.Append(tfconv.Unable("destroy", "node_vm", name, happened, "The VM stays in the state.",
+			todo+" If the host is gone for good, "+providerdata.AbandonEnv+"='"+r.identity(host, state).URI.ValueString()+"' makes the destroy forget it."))
 	default:
 		resp.Diagnostics.Append(diagnose("destroy", name, uri, nil, err))
 	}
