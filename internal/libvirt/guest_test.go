@@ -68,7 +68,7 @@ func TestGuest_agentAddressesConsoleShutdown(t *testing.T) {
 					return nil
 				}
 			}
-			return fmt.Errorf("%+v, %v", list, err)
+			return fmt.Errorf("%+v, %w", list, err)
 		})
 	}
 	leases, err := h.Leases(ctx, "lab")
@@ -88,7 +88,7 @@ func TestGuest_agentAddressesConsoleShutdown(t *testing.T) {
 	awaitGuest(t, "the power-off", func() error {
 		state, why, err := h.DomainState(ctx, d.UUID)
 		if state != StateShutoff {
-			return fmt.Errorf("state %s (%s), %v", state, why, err)
+			return fmt.Errorf("state %s (%s), %w", state, why, err)
 		}
 		return nil
 	})

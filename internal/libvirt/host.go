@@ -144,7 +144,7 @@ func (h *Host) connect(ctx context.Context) (*link, error) {
 		return nil, errClosed
 	case ctx.Err() != nil:
 		// Not wrapped: this is no deadline of the caller's.
-		return nil, h.unreachable(fmt.Errorf("no connection within %s: %v", h.cfg.DialTimeout, err))
+		return nil, h.unreachable(fmt.Errorf("no connection within %s: %s", h.cfg.DialTimeout, err.Error()))
 	default:
 		return nil, h.unreachable(err)
 	}

@@ -44,15 +44,15 @@ func (f dialerFunc) Dial() (net.Conn, error) { return f() }
 func handshake(ctx context.Context, conn net.Conn, driver string) (*link, error) {
 	w := newWire(conn)
 	rpc := golibvirt.NewWithDialer(dialerFunc(func() (net.Conn, error) { return w, nil }))
-	done := make(chan error, 1)
-	go func() {
-		err := rpc.ConnectToURI(golibvirt.ConnectURI(driver))
-		w.release()
-		done <- err
-	}()
 	var err error
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		err = rpc.ConnectToURI(golibvirt.ConnectURI(driver))
+		w.release()
+	}()
 	select {
-	case err = <-done:
+	case <-done:
 	case <-ctx.Done():
 		w.abort(ctx.Err())
 		<-done

@@ -3,11 +3,8 @@ package libvirt
 import (
 	"context"
 	"encoding/xml"
-	"fmt"
-	"os"
 	"slices"
 	"strings"
-	"sync"
 
 	golibvirt "github.com/digitalocean/go-libvirt"
 
@@ -19,42 +16,6 @@ type Pool struct {
 	Name, UUID, Type, Path        string
 	Active                        bool
 	CapacityBytes, AvailableBytes uint64 // 0 while inactive
-}
-
-// PoolSpec describes a directory pool.
-type PoolSpec struct {
-	Name, Path   string
-	Mode         os.FileMode // permission bits of the directory; 0: libvirt's default
-	Owner, Group int         // -1: libvirt's default
-}
-
-// poolIDs remembers the UUID of a pool's name: the daemon looks pools up by
-// UUID, and a lookup before each call would double the calls.
-type poolIDs struct {
-	mu   sync.Mutex
-	uuid map[string]golibvirt.UUID
-}
-
-func (p *poolIDs) get(name string) (golibvirt.UUID, bool) {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	u, ok := p.uuid[name]
-	return u, ok
-}
-
-func (p *poolIDs) set(name string, u golibvirt.UUID) {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	if p.uuid == nil {
-		p.uuid = map[string]golibvirt.UUID{}
-	}
-	p.uuid[name] = u
-}
-
-func (p *poolIDs) forget(name string) {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	delete(p.uuid, name)
 }
 
 // lookUpPool asks the daemon. Where there is no such pool, the error names
@@ -99,28 +60,6 @@ func (h *Host) poolNames(ctx context.Context) ([]string, error) {
 		}
 		return names, err
 	})
-}
-
-// withPool makes one call on the named pool. A remembered UUID that the daemon
-// no longer knows is looked up again: such a call has changed nothing.
-func withPool[T any](ctx context.Context, h *Host, name string, r request, fn func(*golibvirt.Libvirt, golibvirt.StoragePool) (T, error)) (T, error) {
-	u, known := h.pools.get(name)
-	pool := golibvirt.StoragePool{Name: name, UUID: u}
-	for {
-		if !known {
-			var err error
-			if pool, err = h.lookUpPool(ctx, name); err != nil {
-				var zero T
-				return zero, err
-			}
-		}
-		v, err := call(ctx, h, r, func(l *golibvirt.Libvirt) (T, error) { return fn(l, pool) })
-		if known && isCode(err, golibvirt.ErrNoStoragePool) {
-			known = false
-			continue
-		}
-		return v, err
-	}
 }
 
 // Pool returns the named pool. Where there is none, the fault.NotFound names
@@ -186,100 +125,4 @@ func (h *Host) RefreshPool(ctx context.Context, name string) error {
 			return struct{}{}, l.StoragePoolRefresh(p, 0)
 		})
 	return err
-}
-
-// EnsureDirPool returns the active directory pool of that name, and defines,
-// builds and starts it as far as that is wanting. Two may do so at once. A
-// pool of that name with another path is fault.Conflict.
-func (h *Host) EnsureDirPool(ctx context.Context, s PoolSpec) (Pool, error) {
-	p, err := h.Pool(ctx, s.Name)
-	if fault.Is(err, fault.NotFound) {
-		if err = h.defineDirPool(ctx, s); err == nil {
-			p, err = h.Pool(ctx, s.Name)
-		}
-	}
-	if err != nil {
-		return Pool{}, err
-	}
-	if p.Type != "dir" || p.Path != s.Path {
-		return p, fault.New(fault.Conflict, "libvirt: ensure pool", s.Name,
-			"there is a pool of that name, type %s, path %s; type dir, path %s is wanted", p.Type, p.Path, s.Path)
-	}
-	if p.Active {
-		return p, nil
-	}
-	if err := h.buildPool(ctx, s.Name); err != nil {
-		return p, err
-	}
-	if err := h.StartPool(ctx, s.Name); err != nil {
-		return p, err
-	}
-	return h.Pool(ctx, s.Name)
-}
-
-// defineDirPool defines and enlists the pool; that another did it first is no
-// error.
-func (h *Host) defineDirPool(ctx context.Context, s PoolSpec) error {
-	r := request{op: "define pool", subject: s.Name, class: write}
-	pool, err := call(ctx, h, r, func(l *golibvirt.Libvirt) (golibvirt.StoragePool, error) {
-		return l.StoragePoolDefineXML(poolXML(s), 0)
-	})
-	if err != nil {
-		if fault.Is(err, fault.Conflict) {
-			if _, lookErr := h.lookUpPool(ctx, s.Name); lookErr == nil {
-				return nil
-			}
-		}
-		return err
-	}
-	h.pools.set(s.Name, pool.UUID)
-	r.op = "set autostart of pool"
-	return do(ctx, h, r, func(l *golibvirt.Libvirt) error { return l.StoragePoolSetAutostart(pool, 1) })
-}
-
-// buildPool makes the directory; one that is there is kept. A pool that
-// another has started in between cannot be built any more.
-func (h *Host) buildPool(ctx context.Context, name string) error {
-	_, err := withPool(ctx, h, name, request{op: "build pool", subject: name, class: write},
-		func(l *golibvirt.Libvirt, p golibvirt.StoragePool) (struct{}, error) {
-			return struct{}{}, l.StoragePoolBuild(p, golibvirt.StoragePoolBuildNew)
-		})
-	if isCode(err, golibvirt.ErrOperationInvalid) {
-		return nil
-	}
-	return err
-}
-
-func poolXML(s PoolSpec) string {
-	var b strings.Builder
-	fmt.Fprintf(&b, "<pool type='dir'><name>%s</name><target><path>%s</path>", escape(s.Name), escape(s.Path))
-	b.WriteString(permissionsXML(s.Mode, s.Owner, s.Group))
-	b.WriteString("</target></pool>")
-	return b.String()
-}
-
-func permissionsXML(mode os.FileMode, owner, group int) string {
-	if mode == 0 && owner < 0 && group < 0 {
-		return ""
-	}
-	var b strings.Builder
-	b.WriteString("<permissions>")
-	if mode != 0 {
-		fmt.Fprintf(&b, "<mode>0%o</mode>", mode.Perm())
-	}
-	if owner >= 0 {
-		fmt.Fprintf(&b, "<owner>%d</owner>", owner)
-	}
-	if group >= 0 {
-		fmt.Fprintf(&b, "<group>%d</group>", group)
-	}
-	b.WriteString("</permissions>")
-	return b.String()
-}
-
-func escape(s string) string {
-	var b strings.Builder
-	// A strings.Builder never fails.
-	_ = xml.EscapeText(&b, []byte(s))
-	return b.String()
 }

@@ -130,12 +130,12 @@ func (t *transfer) run(ctx context.Context, rpc func(*golibvirt.Libvirt) error, 
 			}
 		case <-ctx.Done():
 			t.close()
-			t.settle(ours)
+			_ = t.settle(ours) // the cancellation is the reason, whatever it caused
 			return ctx.Err()
 		case <-tick.C:
 			if t.stalled(limit) {
 				t.close()
-				t.settle(ours)
+				_ = t.settle(ours) // the silence is the reason
 				return &silentError{limit}
 			}
 		}
