@@ -262,6 +262,23 @@ func TestDomain_transientOneIsRead(t *testing.T) {
 	wantKind(t, err, fault.NotFound)
 }
 
+func TestTryDomain_leavesNothing(t *testing.T) {
+	lh := libvirttest.Start(t)
+	h := open(t, Config{URI: lh.URI()})
+	ctx := t.Context()
+	xml := emptyVM(t, h, "trial")
+	must(t, h.TryDomain(ctx, xml))
+	broken := strings.Replace(xml, "<devices>", `<devices><disk type='file' device='disk'><source file='/no/such/disk'/><target dev='vda' bus='virtio'/></disk>`, 1)
+	if err := h.TryDomain(ctx, broken); err == nil || !strings.Contains(err.Error(), "/no/such/disk") {
+		t.Errorf("a disk that is not there: %v", err)
+	}
+	inv, err := h.Inventory(ctx, 0)
+	must(t, err)
+	if len(inv.All()) != 0 {
+		t.Errorf("left: %+v", inv.All())
+	}
+}
+
 func TestDomain_devices(t *testing.T) {
 	lh := libvirttest.Start(t)
 	h := open(t, Config{URI: lh.URI()})

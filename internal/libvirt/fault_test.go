@@ -66,7 +66,7 @@ func TestFault_appliedButReplyLost(t *testing.T) {
 
 func TestFault_silence(t *testing.T) {
 	h, proxy := behindProxy(t, Config{ReadTimeout: 300 * time.Millisecond, WriteTimeout: 300 * time.Millisecond})
-	h.remember = time.Second
+	h.remember = 3 * time.Second
 	ctx := t.Context()
 	d := define(t, h, "known")
 
@@ -85,7 +85,7 @@ func TestFault_silence(t *testing.T) {
 			t.Errorf("not recognised as the host's fault: %v", err)
 		}
 	})
-	within(t, 100*time.Millisecond, "the next read", func() {
+	within(t, 250*time.Millisecond, "the next read", func() {
 		_, _, err := h.DomainState(ctx, d.UUID)
 		wantKind(t, err, fault.Unavailable, "no answer within 300ms")
 	})

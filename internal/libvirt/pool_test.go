@@ -26,6 +26,11 @@ func TestPool_readStartRefresh(t *testing.T) {
 	wantKind(t, h.RefreshPool(ctx, "nope"), fault.NotFound, "there is only default")
 
 	lh.Virsh("pool-destroy", "default")
+	all, err := h.Pools(ctx)
+	must(t, err)
+	if len(all) != 1 || all[0].Name != "default" || all[0].Active {
+		t.Errorf("all pools: %+v", all)
+	}
 	p, err = h.Pool(ctx, "default")
 	must(t, err)
 	if p.Active {
