@@ -79,11 +79,16 @@ func TestGuest_agentAddressesConsoleShutdown(t *testing.T) {
 
 	must(t, h.RefreshPool(ctx, "console"))
 	var console bytes.Buffer
-	n, err := h.Download(ctx, "console", "guest.log", 0, 0, &console)
-	must(t, err)
-	if !strings.Contains(console.String(), "login:") {
-		t.Errorf("console: %q", console.String())
-	}
+	var n int64
+	awaitGuest(t, "the login prompt", func() error {
+		console.Reset()
+		n, err = h.Download(ctx, "console", "guest.log", 0, 0, &console)
+		must(t, err)
+		if !strings.Contains(console.String(), "login:") {
+			return fmt.Errorf("console: %q", console.String())
+		}
+		return nil
+	})
 	must(t, h.ShutdownDomain(ctx, d.UUID))
 	awaitGuest(t, "the power-off", func() error {
 		state, why, err := h.DomainState(ctx, d.UUID)
