@@ -3,6 +3,7 @@ package provider
 import (
 	"context"
 	"strings"
+	"sync"
 
 	"github.com/hashicorp/terraform-plugin-framework/datasource"
 	"github.com/hashicorp/terraform-plugin-framework/diag"
@@ -27,7 +28,12 @@ var (
 )
 
 // Provider is the provider "muster".
-type Provider struct{ version string }
+type Provider struct {
+	version string
+
+	mu         sync.Mutex
+	configured []*providerdata.Data
+}
 
 // New returns the provider; version is its own, for Terraform's log.
 func New(version string) *Provider { return &Provider{version: version} }
@@ -57,6 +63,9 @@ func (p *Provider) Configure(ctx context.Context, req provider.ConfigureRequest,
 		return
 	}
 	resp.Diagnostics.Append(unprotected(cfg)...)
+	p.mu.Lock()
+	p.configured = append(p.configured, data)
+	p.mu.Unlock()
 	resp.ResourceData = data
 	resp.DataSourceData = data
 }

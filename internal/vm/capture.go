@@ -12,6 +12,7 @@ import (
 	"github.com/musterlab/terraform-provider-muster/internal/fault"
 	"github.com/musterlab/terraform-provider-muster/internal/libvirt"
 	"github.com/musterlab/terraform-provider-muster/internal/libvirt/domxml"
+	"github.com/musterlab/terraform-provider-muster/internal/presence"
 )
 
 // CaptureRequest is a packet capture of every declared NIC.
@@ -121,7 +122,7 @@ func (m *Manager) nextWindow(ctx context.Context, w *windows, uuid, nic string, 
 // runs. Only when QEMU could open the file there does a capture go into a
 // definition, for it must never be what keeps a VM from starting.
 func (m *Manager) proveCapture(ctx context.Context, w *windows) error {
-	name := "muster-capture-trial-" + randomID(4)
+	name := "muster-capture-trial-" + presence.NewID()
 	file := name + ".pcap"
 	if _, err := m.host.CreateVolume(ctx, libvirt.VolumeSpec{
 		Pool: CapturePool, Name: file, Format: "raw", Mode: 0o600, Owner: w.owner, Group: w.group,

@@ -22,8 +22,8 @@ type Created struct {
 
 // Create makes the domain, or continues a create that was cut short. The
 // definition comes first, with an incomplete owner mark that lists every
-// volume: from then on whatever a killed run leaves is found by the mark. The
-// mark is completed last. The spec's UUID and MACs are those that were planned.
+// volume: from then on whatever a killed run leaves is found by the mark. Only
+// Confirm, or ConfirmMade, completes it. The spec's UUID and MACs are those that were planned.
 func (m *Manager) Create(ctx context.Context, r Request) (Created, error) {
 	release, err := m.ops.begin(r.Spec.Name)
 	if err != nil {
@@ -255,8 +255,8 @@ func (c *creation) markDevices() {
 	}
 }
 
-// build makes the volumes, starts the machine, waits for it and completes the
-// mark.
+// build makes the volumes, starts the machine and waits for it. The mark is
+// completed when a state holds the VM.
 func (c *creation) build(ctx context.Context) error {
 	m, uuid := c.m, c.spec.UUID
 	if err := c.quiesce(ctx); err != nil {
@@ -281,8 +281,11 @@ func (c *creation) build(ctx context.Context) error {
 	if _, err := m.reap(ctx, &c.mark, nil); err != nil {
 		return err
 	}
-	c.mark.Complete = true
-	return m.step(ctx, uuid, &c.mark, "complete")
+	if err := m.step(ctx, uuid, &c.mark, stepMade); err != nil {
+		return err
+	}
+	m.made.add(uuid, c.mark)
+	return nil
 }
 
 // quiesce stops a machine that an earlier, unfinished create has started from

@@ -32,6 +32,7 @@ func (m *Manager) Destroy(ctx context.Context, uuid, incarnation string, grace t
 	if def.Mark.Superseded(incarnation) {
 		return &Superseded{Name: def.Name, Mark: *def.Mark}
 	}
+	m.made.forget(uuid)
 	if err := m.stop(ctx, uuid, def.Name, grace); err != nil {
 		return err
 	}
@@ -67,7 +68,7 @@ func created(mark *owner.Mark) []owner.Disk {
 // ended well. Those of one that never became ready are evidence, and the next
 // create of the same VM writes behind them.
 func (m *Manager) deleteRecords(ctx context.Context, def domxml.Definition) error {
-	if def.Mark == nil || !def.Mark.Complete {
+	if def.Mark == nil || !def.Mark.Complete && def.Mark.Op.Step != stepMade {
 		return nil
 	}
 	for _, pool := range []string{ConsolePool, CapturePool} {

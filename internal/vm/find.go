@@ -48,7 +48,11 @@ func (m *Manager) existing(ctx context.Context, d libvirt.Domain, c owner.Claim)
 	if err != nil {
 		return nil, fault.New(fault.Invalid, "libvirt: read domain", d.Name, "%w", err)
 	}
-	return &Existing{UUID: d.UUID, State: string(d.State), Verdict: owner.Judge(def.Mark, c), Definition: def, xml: xml}, nil
+	e := &Existing{UUID: d.UUID, State: string(d.State), Verdict: owner.Judge(def.Mark, c), Definition: def, xml: xml}
+	if e.Verdict == owner.Continue && m.made.has(d.UUID, def.Mark) {
+		e.Verdict = owner.Finished
+	}
+	return e, nil
 }
 
 // Refusal returns why a create may not take this domain, or nil.

@@ -2,8 +2,6 @@ package vm
 
 import (
 	"context"
-	"crypto/rand"
-	"encoding/hex"
 	"log/slog"
 	"time"
 
@@ -11,6 +9,7 @@ import (
 	"github.com/musterlab/terraform-provider-muster/internal/libvirt"
 	"github.com/musterlab/terraform-provider-muster/internal/libvirt/domxml"
 	"github.com/musterlab/terraform-provider-muster/internal/owner"
+	"github.com/musterlab/terraform-provider-muster/internal/presence"
 )
 
 // Paths and pools that every host has for us. The console's folder is where
@@ -28,6 +27,7 @@ type Manager struct {
 	log      *slog.Logger
 	now      func() time.Time
 	ops      *operations
+	made     madeMarks
 	macs     *macIndex
 	leases   *leaseCache
 	proof    proof         // that QEMU can write captures
@@ -82,14 +82,8 @@ func (m *Manager) readMark(ctx context.Context, uuid string) (*owner.Mark, error
 
 // newOperation returns the record of an operation that begins now, here.
 func (m *Manager) newOperation(step string) owner.Operation {
-	return owner.Operation{ID: randomID(8), Step: step, Time: m.now(), Host: whereAmI()}
+	return presence.NewOperation(step, m.now())
 }
 
 // NewIncarnation returns a fresh incarnation: 64 random bits.
-func NewIncarnation() string { return randomID(8) }
-
-func randomID(n int) string {
-	b := make([]byte, n)
-	_, _ = rand.Read(b) // never fails since Go 1.24
-	return hex.EncodeToString(b)
-}
+func NewIncarnation() string { return presence.NewID() }

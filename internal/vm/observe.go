@@ -63,29 +63,45 @@ func (m *Manager) Observe(ctx context.Context, uuid string, known domxml.Names, 
 }
 
 // observeDisks takes the sizes from the host's listing, and asks for those that
-// it does not have.
+// it does not have. A volume of ours that is gone, as a destroy that was cut
+// short leaves it, is a disk that is not there: the plan makes it again.
 func (m *Manager) observeDisks(ctx context.Context, o *Observed, d libvirt.Domain) error {
 	listed := map[string]uint64{}
+	seeded := false
 	for _, s := range d.Disks {
 		listed[s.Target] = s.CapacityBytes
+		seeded = seeded || s.Path == o.Definition.Seed && s.CapacityBytes > 0
 	}
+	var there []domxml.Disk
 	for _, disk := range o.Definition.Disks {
+		rec := diskMark(o.Definition.Mark, disk.Name)
 		size := listed[disk.Target]
 		if size == 0 {
 			var err error
-			if size, err = m.sizeOf(ctx, o.Definition.Mark, disk); err != nil && !fault.Is(err, fault.NotFound) {
+			size, err = m.sizeOf(ctx, rec, disk)
+			if fault.Is(err, fault.NotFound) && rec != nil && rec.Created {
+				continue
+			}
+			if err != nil && !fault.Is(err, fault.NotFound) {
 				return err
 			}
 		}
+		there = append(there, disk)
 		if size > 0 {
 			o.DiskMiB[disk.Name] = int64(size / mib)
 		}
-		if rec := diskMark(o.Definition.Mark, disk.Name); rec != nil {
+		if rec != nil {
 			o.Pools[disk.Name] = rec.Pool
 		}
 	}
+	o.Definition.Disks = there
 	if o.Definition.Mark == nil {
 		return nil
+	}
+	if !seeded {
+		if err := m.observeSeed(ctx, o); err != nil {
+			return err
+		}
 	}
 	for _, rec := range o.Definition.Mark.Disks { // deletion was cut short: still ours to delete
 		if rec.Doomed && rec.Name != seedDisk && diskMark(o.Definition.Mark, rec.Name) == nil {
@@ -96,10 +112,24 @@ func (m *Manager) observeDisks(ctx context.Context, o *Observed, d libvirt.Domai
 	return nil
 }
 
-// sizeOf asks for a disk's capacity in bytes: in one call where the mark says
-// which volume it is.
-func (m *Manager) sizeOf(ctx context.Context, mark *owner.Mark, disk domxml.Disk) (uint64, error) {
-	if rec := diskMark(mark, disk.Name); rec != nil && rec.Volume != "" {
+// observeSeed forgets a seed whose volume is gone.
+func (m *Manager) observeSeed(ctx context.Context, o *Observed) error {
+	rec := diskMark(o.Definition.Mark, seedDisk)
+	if o.Definition.Seed == "" || rec == nil {
+		return nil
+	}
+	_, err := m.host.Volume(ctx, rec.Pool, rec.Volume)
+	if fault.Is(err, fault.NotFound) {
+		o.Definition.Seed = ""
+		return nil
+	}
+	return err
+}
+
+// sizeOf asks for a disk's capacity in bytes: in one call where the mark's
+// record says which volume it is.
+func (m *Manager) sizeOf(ctx context.Context, rec *owner.Disk, disk domxml.Disk) (uint64, error) {
+	if rec != nil && rec.Volume != "" {
 		v, err := m.host.Volume(ctx, rec.Pool, rec.Volume)
 		return v.CapacityBytes, err
 	}

@@ -3,14 +3,12 @@ package vm
 import (
 	"context"
 	"fmt"
-	"os"
-	"strconv"
-	"strings"
 	"sync"
 	"time"
 
 	"github.com/musterlab/terraform-provider-muster/internal/fault"
 	"github.com/musterlab/terraform-provider-muster/internal/owner"
+	"github.com/musterlab/terraform-provider-muster/internal/presence"
 )
 
 // quietAfter is how long an incomplete create of another machine must have
@@ -49,10 +47,10 @@ func (o *operations) begin(name string) (func(), error) {
 // the mark describes. A process of this machine is looked up; one of another
 // machine is dead when its mark has not moved for quietAfter.
 func (m *Manager) awaitDead(ctx context.Context, uuid string, mark *owner.Mark) error {
-	switch doing := whoWorks(mark.Op.Host); {
-	case doing == ended:
+	switch presence.Of(mark.Op.Host) {
+	case presence.Ended:
 		return nil
-	case doing == atWork:
+	case presence.AtWork:
 		return fault.New(fault.Busy, "vm: create", mark.Name,
 			"another apply on this machine (%s) is creating it (step %q since %s); wait for it or end it", mark.Op.Host, mark.Op.Step, mark.Op.Time.Format(time.RFC3339))
 	}
@@ -74,41 +72,4 @@ func (m *Manager) awaitDead(ctx context.Context, uuid string, mark *owner.Mark) 
 		}
 		mark = next
 	}
-}
-
-type liveness uint8
-
-const (
-	elsewhere liveness = iota // not to be known from here
-	atWork
-	ended
-)
-
-// whoWorks tells whether the process that a mark names ("host/pid/start") is
-// alive. This process itself counts as ended: it would not ask if it were at
-// work on the same name.
-func whoWorks(where string) liveness {
-	parts := strings.Split(where, "/")
-	here, err := os.Hostname()
-	if len(parts) != 3 || err != nil || parts[0] != here || parts[2] == "" {
-		return elsewhere
-	}
-	pid, err := strconv.Atoi(parts[1])
-	if err != nil {
-		return elsewhere
-	}
-	if start, ok := processStart(pid); ok && start == parts[2] && pid != os.Getpid() {
-		return atWork
-	}
-	return ended
-}
-
-// whereAmI names this process for the owner mark.
-func whereAmI() string {
-	name, err := os.Hostname()
-	if err != nil {
-		name = "localhost"
-	}
-	start, _ := processStart(os.Getpid())
-	return fmt.Sprintf("%s/%d/%s", name, os.Getpid(), start)
 }

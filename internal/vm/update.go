@@ -43,6 +43,7 @@ func (m *Manager) Update(ctx context.Context, uuid, incarnation string, r Reques
 	if incarnation == "" {
 		incarnation = NewIncarnation()
 	}
+	m.made.forget(uuid)
 	u := update{m: m, r: r, uuid: uuid, xml: xml, have: have, incarnation: incarnation}
 	if err := u.prepare(ctx); err != nil {
 		return incarnation, err

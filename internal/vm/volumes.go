@@ -223,10 +223,16 @@ func (m *Manager) planSeed(ctx context.Context, r Request) (owner.Disk, string, 
 }
 
 // ensureSeed writes the seed's volume, unless the domain has it attached
-// already. A half-written one is written again.
+// already and it is there. A half-written one is written again.
 func (m *Manager) ensureSeed(ctx context.Context, r Request, d owner.Disk, attached bool) error {
-	if r.Seed == nil || attached {
+	if r.Seed == nil {
 		return nil
+	}
+	if attached {
+		_, err := m.host.Volume(ctx, d.Pool, d.Volume)
+		if !fault.Is(err, fault.NotFound) {
+			return err
+		}
 	}
 	size := uint64(len(r.Seed.ISO))
 	_, err := m.host.CreateVolume(ctx, libvirt.VolumeSpec{

@@ -141,6 +141,7 @@ func (r *Resource) refresh(ctx context.Context, host *libvirt.Host, m *Model, b 
 		return err
 	}
 	before := *m
+	r.data.VMs(host).Confirm(ctx, observed, m.Incarnation.ValueString())
 	resp.Diagnostics.Append(m.absorb(ctx, observed, domainType)...)
 	if b == nil {
 		fresh := bornOf(observed.Definition, observed.Definition.Mark == nil)

@@ -1,7 +1,10 @@
 package providerdata
 
 import (
+	"context"
 	"log/slog"
+	"maps"
+	"slices"
 	"sync"
 	"time"
 
@@ -29,6 +32,19 @@ func (d *Data) VMs(h *libvirt.Host) *vm.Manager {
 		d.vms.byHost[h] = m
 	}
 	return m
+}
+
+// Finish does what is left to do when Terraform has saved its state and ends
+// this process, as far as ctx leaves time.
+func (d *Data) Finish(ctx context.Context) {
+	d.vms.mu.Lock()
+	managers := slices.Collect(maps.Values(d.vms.byHost))
+	d.vms.mu.Unlock()
+	var all sync.WaitGroup
+	for _, m := range managers {
+		all.Go(func() { m.ConfirmMade(ctx) })
+	}
+	all.Wait()
 }
 
 // Logger returns the adapters' log.
