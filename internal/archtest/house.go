@@ -29,7 +29,7 @@ var rooms = map[string]floor{
 	"hwaddr": ground, "fault": ground, "owner": ground,
 
 	"store": adapters, "libvirt": adapters, "maas": adapters,
-	"cloudinit": adapters, "pcap": adapters, "beszel": adapters,
+	"cloudinit": adapters, "pcap": adapters, "beszel": adapters, "presence": adapters,
 
 	"progress": useCases, "commission": useCases, "mission": useCases, "reconciler": useCases, "vm": useCases,
 

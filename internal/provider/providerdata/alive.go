@@ -2,14 +2,11 @@ package providerdata
 
 import (
 	"context"
-	"os"
-	"strconv"
-	"strings"
-	"syscall"
 	"time"
 
 	"github.com/musterlab/terraform-provider-muster/internal/fault"
 	"github.com/musterlab/terraform-provider-muster/internal/owner"
+	"github.com/musterlab/terraform-provider-muster/internal/presence"
 )
 
 // QuietAfter is how long an unfinished operation of another machine must have
@@ -20,15 +17,12 @@ const QuietAfter = time.Minute
 // on it no more. A process of this machine is looked up, and is fault.Busy
 // while it lives; one of another machine is dead QuietAfter its last sign.
 func AwaitDead(ctx context.Context, name string, op owner.Operation) error {
-	host, pidText, _ := strings.Cut(op.Host, "/")
-	pid, err := strconv.Atoi(pidText)
-	here, herr := os.Hostname()
-	if err == nil && herr == nil && host == here {
-		if pid != os.Getpid() && pid > 0 && syscall.Kill(pid, 0) == nil {
-			return fault.New(fault.Busy, "continue create of", name,
-				"process %d of this machine works on it (step %q since %s); wait for it or end it", pid, op.Step, op.Time.Format(time.RFC3339))
-		}
+	switch presence.Of(op.Host) {
+	case presence.Ended:
 		return nil
+	case presence.AtWork:
+		return fault.New(fault.Busy, "continue create of", name,
+			"another apply on this machine (%s) works on it (step %q since %s); wait for it or end it", op.Host, op.Step, op.Time.Format(time.RFC3339))
 	}
 	left := min(time.Until(op.Time.Add(QuietAfter)), QuietAfter)
 	if left <= 0 {
