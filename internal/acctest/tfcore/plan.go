@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 
 	"github.com/hashicorp/terraform-plugin-go/tfprotov6"
 	"github.com/hashicorp/terraform-plugin-go/tftypes"
@@ -175,6 +176,7 @@ func propose(b *tfprotov6.SchemaBlock, before, config tftypes.Value) (tftypes.Va
 	if err := errors.Join(before.As(&prior), config.As(&given)); err != nil {
 		return tftypes.Value{}, err
 	}
+	given = maps.Clone(given) // As hands out the configuration's own map
 	for _, a := range b.Attributes {
 		if a.Computed && given[a.Name].IsNull() {
 			given[a.Name] = prior[a.Name]

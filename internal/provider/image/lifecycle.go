@@ -10,6 +10,7 @@ import (
 	"github.com/hashicorp/terraform-plugin-framework/diag"
 	"github.com/hashicorp/terraform-plugin-framework/path"
 	"github.com/hashicorp/terraform-plugin-framework/resource"
+	"github.com/hashicorp/terraform-plugin-framework/types"
 	"github.com/hashicorp/terraform-plugin-log/tflog"
 
 	"github.com/musterlab/terraform-provider-muster/internal/fault"
@@ -159,7 +160,8 @@ func sourceProblem(m model, err error) diag.Diagnostic {
 	return tfconv.UnableAt(path.Root("source"), "create", typeName, m.Name.ValueString(), err.Error(), "", todo)
 }
 
-// refresh reads the image's standing into the state, or removes it.
+// refresh reads the image's standing into the state, or removes it. An image
+// that nothing says is whole has no incarnation in its state.
 func (r *Resource) refresh(ctx context.Context, host *libvirt.Host, m *model, resp *resource.ReadResponse) error {
 	s := r.stocker(ctx, host, *m)
 	st, err := s.look(ctx, m.Volume.ValueString(), m.owned(r.data.Identity.Namespace))
@@ -170,14 +172,11 @@ func (r *Resource) refresh(ctx context.Context, host *libvirt.Host, m *model, re
 		return nil
 	case err != nil:
 		return err
-	case !st.Whole:
-		resp.Diagnostics.Append(tfconv.Problem{
-			Verb: "find", Type: "the marker of " + typeName, Name: m.Name.ValueString(),
-			Happened: fmt.Sprintf("volume %s on %s has no marker any more, so that nothing says it is whole", m.ID.ValueString(), host.URI()),
-			Todo:     "The plan uploads it again; nothing else is needed.",
-		}.Warning())
-		resp.State.RemoveResource(ctx)
-		return nil
+	}
+	if !st.Whole {
+		// A destroy that was cut short, or somebody, has removed the marker. The
+		// volume is still ours to remove, or to upload again.
+		m.Incarnation = types.StringValue("")
 	}
 	m.take(stocked{volume: st.Volume, marker: marker{
 		Incarnation: m.Incarnation.ValueString(), SHA256: m.SHA256.ValueString(),

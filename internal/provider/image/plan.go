@@ -88,8 +88,13 @@ func (r *Resource) ModifyPlan(ctx context.Context, req resource.ModifyPlanReques
 	if resp.Diagnostics.HasError() {
 		return
 	}
-	if state != nil && !plan.SHA256.Equal(state.SHA256) {
-		replace(&plan, resp)
+	switch {
+	case state != nil && !plan.SHA256.Equal(state.SHA256):
+		resp.RequiresReplace = append(resp.RequiresReplace, path.Root("sha256"))
+		plan.SizeBytes = types.Int64Unknown()
+		plan.restock()
+	case state != nil && state.Incarnation.ValueString() == "":
+		plan.restock() // in place, for nothing says any more that the volume is whole
 	}
 	resp.Diagnostics.Append(resp.Plan.Set(ctx, &plan)...)
 }
@@ -104,11 +109,10 @@ func forget(plan *model, config model) {
 	}
 }
 
-// replace plans a new volume.
-func replace(plan *model, resp *resource.ModifyPlanResponse) {
-	resp.RequiresReplace = append(resp.RequiresReplace, path.Root("sha256"))
-	plan.ID, plan.Volume, plan.Path = types.StringUnknown(), types.StringUnknown(), types.StringUnknown()
-	plan.SizeBytes, plan.Incarnation = types.Int64Unknown(), types.StringUnknown()
+// restock plans that the content is put into the pool again.
+func (m *model) restock() {
+	m.ID, m.Volume, m.Path = types.StringUnknown(), types.StringUnknown(), types.StringUnknown()
+	m.Incarnation = types.StringUnknown()
 }
 
 // planLocal plans with the content of a file on this machine.

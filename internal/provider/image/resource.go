@@ -113,10 +113,13 @@ func (r *Resource) Read(ctx context.Context, req resource.ReadRequest, resp *res
 }
 
 // Update implements resource.Resource. Nothing on the host depends on what can
-// change in place: where the content comes from, and timeouts.
+// change in place: where the content comes from, and timeouts. An image that
+// has lost its marker is stocked again.
 func (r *Resource) Update(ctx context.Context, req resource.UpdateRequest, resp *resource.UpdateResponse) {
 	var m model
+	var incarnation types.String
 	resp.Diagnostics.Append(req.Plan.Get(ctx, &m)...)
+	resp.Diagnostics.Append(req.State.GetAttribute(ctx, path.Root("incarnation"), &incarnation)...)
 	if resp.Diagnostics.HasError() {
 		return
 	}
@@ -126,6 +129,17 @@ func (r *Resource) Update(ctx context.Context, req resource.UpdateRequest, resp 
 	host, err := r.host(m)
 	if err != nil {
 		resp.Diagnostics.Append(failure("update", m, err))
+		return
+	}
+	if incarnation.ValueString() == "" {
+		st, d := r.stock(ctx, host, m)
+		if d != nil {
+			resp.Diagnostics.Append(d)
+			return
+		}
+		m.take(st)
+		resp.Diagnostics.Append(resp.Identity.Set(ctx, identityOf(host, m))...)
+		resp.Diagnostics.Append(resp.State.Set(ctx, &m)...)
 		return
 	}
 	resp.Diagnostics.Append(resp.Identity.Set(ctx, identityOf(host, m))...)
