@@ -48,6 +48,7 @@ func (o *operations) begin(name string) (func(), error) {
 // machine is dead when its mark has not moved for quietAfter.
 func (m *Manager) awaitDead(ctx context.Context, uuid string, mark *owner.Mark) error {
 	switch presence.Of(mark.Op.Host) {
+	case presence.Elsewhere: // watched below
 	case presence.Ended:
 		return nil
 	case presence.AtWork:

@@ -5,7 +5,8 @@ package main
 
 import (
 	"context"
-	"log"
+	"fmt"
+	"os"
 
 	"github.com/hashicorp/terraform-plugin-framework/datasource"
 	"github.com/hashicorp/terraform-plugin-framework/provider"
@@ -18,7 +19,8 @@ func main() {
 	err := providerserver.Serve(context.Background(), func() provider.Provider { return stub{} },
 		providerserver.ServeOpts{Address: "registry.terraform.io/dmacvicar/libvirt"})
 	if err != nil {
-		log.Fatal(err)
+		fmt.Fprintln(os.Stderr, err)
+		os.Exit(1)
 	}
 }
 

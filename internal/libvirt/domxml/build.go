@@ -33,7 +33,7 @@ func New(s Spec) (string, error) {
 	if err := apply(root, s, Names{}); err != nil {
 		return "", err
 	}
-	return text(doc)
+	return text(doc), nil
 }
 
 func newOS(root *etree.Element, s Spec) {

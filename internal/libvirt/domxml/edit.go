@@ -32,7 +32,7 @@ func Edit(xml string, s Spec, known Names) (string, error) {
 	if err := apply(root, s, known); err != nil {
 		return "", err
 	}
-	return text(doc)
+	return text(doc), nil
 }
 
 // apply writes every managed field that differs.

@@ -63,9 +63,7 @@ func nicChanges(dev, next *etree.Element, have, want Spec) []LiveChange {
 	}
 	for _, n := range have.NICs {
 		if e := findNIC(dev, n.MAC); !wanted[n.Name] && e != nil {
-			if xml, err := elementString(e); err == nil {
-				out = append(out, LiveChange{`nic "` + n.Name + `"`, Detach, xml})
-			}
+			out = append(out, LiveChange{`nic "` + n.Name + `"`, Detach, elementText(e)})
 		}
 	}
 	return out
@@ -77,11 +75,7 @@ func plug(field string, e *etree.Element) []LiveChange {
 	}
 	c := e.Copy()
 	drop(c, "boot") // its number may be another's in the running machine
-	xml, err := elementString(c)
-	if err != nil {
-		return nil
-	}
-	return []LiveChange{{field, Attach, xml}}
+	return []LiveChange{{field, Attach, elementText(c)}}
 }
 
 func reconnect(field string, e *etree.Element, n NIC) []LiveChange {
@@ -103,9 +97,7 @@ func reconnect(field string, e *etree.Element, n NIC) []LiveChange {
 		}
 		drop(c, "link")
 		attrs(c.CreateElement("link"), "state", map[bool]string{true: "down", false: "up"}[down])
-		if xml, err := elementString(c); err == nil {
-			out = append(out, LiveChange{field, Update, xml})
-		}
+		out = append(out, LiveChange{field, Update, elementText(c)})
 	}
 	return out
 }
@@ -122,9 +114,7 @@ func diskChanges(dev, next *etree.Element, have, want Spec) []LiveChange {
 	}
 	for _, d := range have.Disks {
 		if e := diskByTarget(dev, d.Target); !wanted[d.Name] && e != nil && diskPath(e) == d.Path {
-			if xml, err := elementString(e); err == nil {
-				out = append(out, LiveChange{`disk "` + d.Name + `"`, Detach, xml})
-			}
+			out = append(out, LiveChange{`disk "` + d.Name + `"`, Detach, elementText(e)})
 		}
 	}
 	return out
@@ -156,9 +146,5 @@ func ReadAll(xml string) (Definition, error) {
 		return Definition{}, err
 	}
 	dropMark(root)
-	xml, err = elementString(root)
-	if err != nil {
-		return Definition{}, err
-	}
-	return Read(xml, Names{})
+	return Read(elementText(root), Names{})
 }

@@ -29,16 +29,6 @@ func MetadataMark(m owner.Mark) string {
 	return elementText(e)
 }
 
-func elementText(e *etree.Element) string {
-	doc := etree.NewDocument()
-	doc.AddChild(e)
-	s, err := text(doc)
-	if err != nil { // a string builder does not fail
-		panic(err)
-	}
-	return s
-}
-
 func markElement(m owner.Mark) *etree.Element {
 	e := etree.NewElement(MarkKey + ":owner")
 	attrs(e, "xmlns:"+MarkKey, MarkURI, "namespace", m.Namespace, "type", m.Type, "name", m.Name,

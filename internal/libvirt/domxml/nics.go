@@ -129,9 +129,3 @@ func readNIC(e *etree.Element) (n NIC, ok bool) {
 	}
 	return n, true
 }
-
-func elementString(e *etree.Element) (string, error) {
-	doc := etree.NewDocument()
-	doc.AddChild(e.Copy())
-	return text(doc)
-}

@@ -30,11 +30,7 @@ func Pending(live, persistent string, known Names) ([]string, error) {
 		addMissing(names, namesOf(old))
 	}
 	dropMark(liveRoot)
-	liveXML, err := elementString(liveRoot)
-	if err != nil {
-		return nil, err
-	}
-	have, err := Read(liveXML, names)
+	have, err := Read(elementText(liveRoot), names)
 	if err != nil {
 		return nil, err
 	}

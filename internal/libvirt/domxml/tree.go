@@ -3,6 +3,7 @@ package domxml
 import (
 	"fmt"
 	"strconv"
+	"strings"
 
 	"github.com/beevik/etree"
 )
@@ -95,7 +96,16 @@ func kibOf(e *etree.Element) int64 {
 }
 
 // text writes a document as libvirt does, with single quotes.
-func text(doc *etree.Document) (string, error) {
+func text(doc *etree.Document) string {
 	doc.WriteSettings.AttrSingleQuote = true
-	return doc.WriteToString()
+	var b strings.Builder
+	_, _ = doc.WriteTo(&b) // a builder takes everything
+	return b.String()
+}
+
+// elementText writes a copy of one element.
+func elementText(e *etree.Element) string {
+	doc := etree.NewDocument()
+	doc.AddChild(e.Copy())
+	return text(doc)
 }

@@ -33,7 +33,7 @@ func (r *Resource) prepare(ctx context.Context, verb string, plan, config Model)
 	if err != nil {
 		return nil, diag.Diagnostics{tfconv.UnableFault(verb, "node_vm", plan.label(), plan.URI.ValueString(), err)}
 	}
-	j := &job{verb: verb, uri: plan.URI.ValueString(), host: host, vms: r.data.VMs(host), macs: stringsOf(ctx, plan.MACs)}
+	j := &job{verb: verb, uri: plan.URI.ValueString(), host: host, vms: r.data.VMs(host), macs: stringsOf(plan.MACs)}
 	var diags, d diag.Diagnostics
 	j.blocks, diags = plan.blocks(ctx)
 	if diags.HasError() {

@@ -77,7 +77,7 @@ func (p *planning) drifted(ctx context.Context) bool {
 	}
 	var macs types.Map
 	p.resp.Diagnostics.Append(p.req.State.GetAttribute(ctx, path.Root("macs"), &macs)...)
-	for name, mac := range stringsOf(ctx, macs) {
+	for name, mac := range stringsOf(macs) {
 		if was := recorded.MACs[name]; was != "" && was != mac {
 			return true
 		}
@@ -120,7 +120,7 @@ func (p *planning) run(ctx context.Context) {
 	}
 	recorded := p.recorded(ctx, existing)
 	p.planUUID(recorded)
-	p.planMACs(ctx, recorded)
+	p.planMACs(recorded)
 	if p.failed() {
 		return
 	}
@@ -200,11 +200,11 @@ func (p *planning) recorded(ctx context.Context, existing *vm.Existing) *born {
 	p.fail(diags...)
 	switch {
 	case b != nil && b.Unnamed:
-		return p.rename(ctx, b)
+		return p.rename(b)
 	case b != nil:
 		return b
 	case p.state != nil:
-		return &born{UUID: p.state.ID.ValueString(), MACs: stringsOf(ctx, p.state.MACs)}
+		return &born{UUID: p.state.ID.ValueString(), MACs: stringsOf(p.state.MACs)}
 	case existing == nil:
 		return departed(p.r.data.Departed(p.plan.Name.ValueString()))
 	}
@@ -215,7 +215,7 @@ func (p *planning) recorded(ctx context.Context, existing *vm.Existing) *born {
 		}
 	}
 	if found.Unnamed {
-		return p.rename(ctx, &found)
+		return p.rename(&found)
 	}
 	return &found
 }
@@ -236,7 +236,7 @@ func (p *planning) planUUID(recorded *born) {
 	}
 }
 
-func (p *planning) planMACs(ctx context.Context, recorded *born) {
+func (p *planning) planMACs(recorded *born) {
 	if p.plan.NICs.IsUnknown() {
 		p.plan.MACs = types.MapUnknown(types.StringType)
 		return
@@ -359,10 +359,10 @@ func (p *planning) preflight(ctx context.Context) {
 	if err != nil {
 		return
 	}
-	macs := stringsOf(ctx, p.plan.MACs)
+	macs := stringsOf(p.plan.MACs)
 	known := map[string]string{}
 	if p.state != nil {
-		known = stringsOf(ctx, p.state.MACs)
+		known = stringsOf(p.state.MACs)
 	}
 	for name, mac := range macs {
 		if known[name] == mac {

@@ -19,7 +19,7 @@ func deriveUUID(namespace, name string) string { return hwaddr.DeriveUUID(namesp
 // rename gives the devices of an imported or moved VM, which were named by
 // position, the names of the configuration: by explicit MAC, then by position.
 // That is a rename and never a new MAC.
-func (p *planning) rename(ctx context.Context, b *born) *born {
+func (p *planning) rename(b *born) *born {
 	var want, have []domxml.NIC
 	for _, n := range p.blocks.nics {
 		want = append(want, domxml.NIC{Name: n.Name.ValueString(), MAC: n.MAC.Canonical()})
@@ -52,7 +52,7 @@ func (p *planning) warn(ctx context.Context) {
 
 // warnIdentity says who will see a new machine.
 func (p *planning) warnIdentity(ctx context.Context) {
-	before, after := stringsOf(ctx, p.state.MACs), stringsOf(ctx, p.plan.MACs)
+	before, after := stringsOf(p.state.MACs), stringsOf(p.plan.MACs)
 	recorded, _ := readBorn(ctx, p.req.Private)
 	for name, mac := range after {
 		was := before[name]
@@ -94,7 +94,7 @@ func (p *planning) warnOrder() {
 
 // warnRestart says when the apply will restart the VM, and what waits.
 func (p *planning) warnRestart(ctx context.Context) {
-	waits := p.needsCycle(ctx)
+	waits := p.needsCycle()
 	pending, diags := tfconv.Strings(ctx, p.state.PendingRestart)
 	p.fail(diags...)
 	for _, f := range pending {
@@ -121,7 +121,7 @@ func (p *planning) warnRestart(ctx context.Context) {
 }
 
 // needsCycle names the declared changes that a running VM cannot take.
-func (p *planning) needsCycle(ctx context.Context) []string {
+func (p *planning) needsCycle() []string {
 	var out []string
 	add := func(differs bool, field string) {
 		if differs {
@@ -136,7 +136,7 @@ func (p *planning) needsCycle(ctx context.Context) []string {
 	add(!was.Boot.Equal(is.Boot), "boot")
 	add(!was.Console.Equal(is.Console), "console")
 	add(!was.CloudInit.Equal(is.CloudInit), "cloud_init")
-	before, after := stringsOf(ctx, was.MACs), stringsOf(ctx, is.MACs)
+	before, after := stringsOf(was.MACs), stringsOf(is.MACs)
 	for _, n := range p.blocks.nics {
 		name := n.Name.ValueString()
 		i := slices.IndexFunc(p.before.nics, func(b nicModel) bool { return b.Name.Equal(n.Name) })

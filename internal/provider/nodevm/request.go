@@ -167,7 +167,7 @@ func (b *bootModel) defaultPower(ctx context.Context) vm.Power {
 }
 
 // stringsOf converts a map of strings.
-func stringsOf(ctx context.Context, v types.Map) map[string]string {
+func stringsOf(v types.Map) map[string]string {
 	out := map[string]string{}
 	if tfconv.Known(v) {
 		for k, e := range v.Elements() {

@@ -227,7 +227,7 @@ func (r *Resource) Delete(ctx context.Context, req resource.DeleteRequest, resp 
 func (r *Resource) depart(ctx context.Context, state Model, private privateReader) diag.Diagnostics {
 	b, diags := readBorn(ctx, private)
 	if b == nil {
-		b = &born{UUID: state.ID.ValueString(), MACs: stringsOf(ctx, state.MACs)}
+		b = &born{UUID: state.ID.ValueString(), MACs: stringsOf(state.MACs)}
 	}
 	raw, err := json.Marshal(b)
 	if err != nil {

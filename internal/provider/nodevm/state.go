@@ -89,7 +89,7 @@ func (m *Model) absorbBlocks(ctx context.Context, b blockSet, o *vm.Observed, do
 	var dd diag.Diagnostics
 	m.Disks, dd = listOf(ctx, m.Disks, readDisks(b.disks, o))
 	diags.Append(dd...)
-	m.NICs, dd = listOf(ctx, m.NICs, readNICs(ctx, b.nics, d))
+	m.NICs, dd = listOf(ctx, m.NICs, readNICs(b.nics, d))
 	diags.Append(dd...)
 	return diags
 }
@@ -239,7 +239,7 @@ func keepString(declared types.String, have, fallback string) types.String {
 	return types.StringValue(have)
 }
 
-func readNICs(ctx context.Context, declared []nicModel, d domxml.Definition) []nicModel {
+func readNICs(declared []nicModel, d domxml.Definition) []nicModel {
 	present := map[string]domxml.NIC{}
 	for _, n := range d.NICs {
 		present[n.Name] = n
@@ -271,20 +271,20 @@ func readNICs(ctx context.Context, declared []nicModel, d domxml.Definition) []n
 	return out
 }
 
-func (b *nicModel) absorb(n domxml.NIC) {
-	b.Network, b.Bridge = tfconv.StringOrNull(n.Network), tfconv.StringOrNull(n.Bridge)
-	if tfconv.Known(b.MAC) && b.MAC.Canonical() != n.MAC {
-		b.MAC = tfconv.MACString(n.MAC)
+func (n *nicModel) absorb(have domxml.NIC) {
+	n.Network, n.Bridge = tfconv.StringOrNull(have.Network), tfconv.StringOrNull(have.Bridge)
+	if tfconv.Known(n.MAC) && n.MAC.Canonical() != have.MAC {
+		n.MAC = tfconv.MACString(have.MAC)
 	}
-	b.Model = keepString(b.Model, n.Model, domxml.DefaultNICModel)
-	if b.MTU.ValueInt64() != n.MTU {
-		b.MTU = tfconv.Int64OrNull(n.MTU)
+	n.Model = keepString(n.Model, have.Model, domxml.DefaultNICModel)
+	if n.MTU.ValueInt64() != have.MTU {
+		n.MTU = tfconv.Int64OrNull(have.MTU)
 	}
 	link := "up"
-	if n.LinkDown {
+	if have.LinkDown {
 		link = "down"
 	}
-	b.Link = keepString(b.Link, link, "up")
+	n.Link = keepString(n.Link, link, "up")
 }
 
 // sameNICOrder reports whether the NICs that have a boot number stand in the

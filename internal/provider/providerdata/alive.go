@@ -18,6 +18,7 @@ const QuietAfter = time.Minute
 // while it lives; one of another machine is dead QuietAfter its last sign.
 func AwaitDead(ctx context.Context, name string, op owner.Operation) error {
 	switch presence.Of(op.Host) {
+	case presence.Elsewhere: // given time below
 	case presence.Ended:
 		return nil
 	case presence.AtWork:
