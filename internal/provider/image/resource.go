@@ -58,6 +58,11 @@ func identityOf(host *libvirt.Host, m model) identityModel {
 	return identityModel{URI: types.StringValue(host.URI()), Key: m.ID}
 }
 
+// identityUnread is the identity while the host is not known.
+func identityUnread(m model) identityModel {
+	return identityModel{URI: types.StringValue(m.URI.ValueString()), Key: m.ID}
+}
+
 // Create implements resource.Resource.
 func (r *Resource) Create(ctx context.Context, req resource.CreateRequest, resp *resource.CreateResponse) {
 	var m model
@@ -102,7 +107,9 @@ func (r *Resource) Read(ctx context.Context, req resource.ReadRequest, resp *res
 		return
 	}
 	host, err := r.host(m)
-	if err == nil {
+	if err != nil {
+		resp.Diagnostics.Append(resp.Identity.Set(ctx, identityUnread(m))...)
+	} else {
 		resp.Diagnostics.Append(resp.Identity.Set(ctx, identityOf(host, m))...)
 		err = r.refresh(ctx, host, &m, resp)
 	}

@@ -2,6 +2,7 @@ package network
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -12,6 +13,7 @@ import (
 	"github.com/hashicorp/terraform-plugin-framework/types"
 
 	"github.com/musterlab/terraform-provider-muster/internal/provider/network/netxml"
+	"github.com/musterlab/terraform-provider-muster/internal/provider/providerdata"
 	"github.com/musterlab/terraform-provider-muster/internal/provider/tfconv"
 )
 
@@ -62,11 +64,14 @@ func (r *Resource) planCreate(ctx context.Context, plan *model, resp *resource.M
 	}
 	plan.ID = types.StringValue(networkUUID(id.Namespace, plan.Name.ValueString()))
 	host, err := r.data.Host(plan.URI.ValueString())
-	if err != nil {
+	if err != nil && !errors.Is(err, providerdata.ErrHostUnknown) {
 		resp.Diagnostics.Append(badHost("plan", *plan, err))
 		return
 	}
-	have, err := r.keeper(host).find(ctx, plan.Name.ValueString())
+	var have *observed
+	if err == nil {
+		have, err = r.keeper(host).find(ctx, plan.Name.ValueString())
+	}
 	if err == nil && have != nil {
 		ours := have.Mark != nil && have.Mark.Type == typeName && have.Mark.Name == plan.Name.ValueString()
 		if ours || plan.AdoptExisting.ValueBool() {

@@ -53,6 +53,11 @@ func identityOf(host *libvirt.Host, m model) identityModel {
 	return identityModel{URI: types.StringValue(host.URI()), UUID: m.ID}
 }
 
+// identityUnread is the identity while the host is not known.
+func identityUnread(m model) identityModel {
+	return identityModel{URI: types.StringValue(m.URI.ValueString()), UUID: m.ID}
+}
+
 func badHost(verb string, m model, err error) diag.Diagnostic {
 	return tfconv.UnableAt(path.Root("uri"), verb, typeName, m.Name.ValueString(), err.Error(), "", "Correct the uri, or create first what it depends on.")
 }
@@ -227,7 +232,9 @@ func (r *Resource) Read(ctx context.Context, req resource.ReadRequest, resp *res
 	defer cancel()
 	resp.Diagnostics.Append(diags...)
 	host, err := r.data.Host(m.URI.ValueString())
-	if err == nil {
+	if err != nil {
+		resp.Diagnostics.Append(resp.Identity.Set(ctx, identityUnread(m))...)
+	} else {
 		resp.Diagnostics.Append(resp.Identity.Set(ctx, identityOf(host, m))...)
 		err = r.refresh(ctx, host, m, req, resp)
 	}
