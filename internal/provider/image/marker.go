@@ -89,7 +89,7 @@ func readMarker(ctx context.Context, host *libvirt.Host, pool, name string) (*ma
 		return nil, err
 	}
 	var m marker
-	if err := json.Unmarshal(buf.Bytes(), &m); err != nil || m.Type != typeName || len(m.SHA256) != 64 {
+	if json.Unmarshal(buf.Bytes(), &m) != nil || m.Type != typeName || len(m.SHA256) != 64 {
 		return nil, nil
 	}
 	return &m, nil

@@ -193,6 +193,8 @@ func TestChanges_reachWhatIsWanted(t *testing.T) {
 				if !hosts[mac] {
 					t.Fatalf("modifies %s, which is not there", mac)
 				}
+			case "add-first":
+				t.Fatal("nothing is put first")
 			}
 		}
 		if len(hosts) != len(want.DHCP.Hosts)+1 || !hosts[theirs.MAC] {
