@@ -88,11 +88,16 @@ func readMarker(ctx context.Context, host *libvirt.Host, pool, name string) (*ma
 	if _, err := host.Download(ctx, pool, name, 0, maxMarker, buf); err != nil {
 		return nil, err
 	}
-	var m marker
-	if json.Unmarshal(buf.Bytes(), &m) != nil || m.Type != typeName || len(m.SHA256) != 64 {
+	m, ok := parseMarker(buf.Bytes())
+	if !ok {
 		return nil, nil
 	}
 	return &m, nil
+}
+
+func parseMarker(data []byte) (m marker, ok bool) {
+	ok = json.Unmarshal(data, &m) == nil && m.Type == typeName && hashPattern.MatchString(m.SHA256)
+	return m, ok
 }
 
 // writeMarker stores a marker for a volume.
