@@ -110,6 +110,7 @@ type scanner struct {
 	sum    hash.Hash
 	header []byte
 	n      int64
+	solid  int64 // bytes up to the last one that is not zero
 	report func(done int64)
 }
 
@@ -127,11 +128,27 @@ func (s *scanner) Read(p []byte) (int, error) {
 	if missing := headerSize - len(s.header); missing > 0 {
 		s.header = append(s.header, p[:min(n, missing)]...)
 	}
+	if k := solid(p[:n]); k > 0 {
+		s.solid = s.n + int64(k)
+	}
 	s.n += int64(n)
 	if s.report != nil && n > 0 {
 		s.report(s.n)
 	}
 	return n, err
+}
+
+// solid returns the length of p without the zeros at its end.
+func solid(p []byte) int {
+	const word = 4096
+	var zeros [word]byte
+	for len(p) >= word && bytes.Equal(p[len(p)-word:], zeros[:]) {
+		p = p[:len(p)-word]
+	}
+	for len(p) > 0 && p[len(p)-1] == 0 {
+		p = p[:len(p)-1]
+	}
+	return len(p)
 }
 
 func (s *scanner) digest() string { return hex.EncodeToString(s.sum.Sum(nil)) }

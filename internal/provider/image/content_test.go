@@ -193,3 +193,22 @@ func TestMarkerNames(t *testing.T) {
 		t.Error("a volume is a marker")
 	}
 }
+
+func TestScanner_findsTheLastSolidByte(t *testing.T) {
+	data := make([]byte, 100_000)
+	for _, at := range []int{-1, 0, 1, 4095, 4096, 50_000, 99_999} {
+		clear(data)
+		if at >= 0 {
+			data[at] = 1
+		}
+		for _, chunk := range []int{1, 4096, 7000, 200_000} {
+			s := newScanner(t.Context(), bytes.NewReader(data), nil)
+			if _, err := io.CopyBuffer(struct{ io.Writer }{io.Discard}, struct{ io.Reader }{s}, make([]byte, chunk)); err != nil {
+				t.Fatal(err)
+			}
+			if s.solid != int64(at+1) || s.n != int64(len(data)) {
+				t.Errorf("a byte at %d, read by %d: solid %d of %d", at, chunk, s.solid, s.n)
+			}
+		}
+	}
+}

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"strings"
 
+	"github.com/musterlab/terraform-provider-muster/internal/fault"
 	"github.com/musterlab/terraform-provider-muster/internal/libvirt"
 	"github.com/musterlab/terraform-provider-muster/internal/owner"
 )
@@ -100,7 +101,7 @@ func parseMarker(data []byte) (m marker, ok bool) {
 	return m, ok
 }
 
-// writeMarker stores a marker for a volume.
+// writeMarker stores a marker for a volume and reads it back.
 func writeMarker(ctx context.Context, host *libvirt.Host, pool, volume string, m marker) error {
 	data, err := json.MarshalIndent(m, "", "  ")
 	if err != nil {
@@ -113,7 +114,15 @@ func writeMarker(ctx context.Context, host *libvirt.Host, pool, volume string, m
 	if err != nil {
 		return err
 	}
-	return host.Upload(ctx, pool, name, bytes.NewReader(data), int64(len(data)), nil)
+	if err := host.Upload(ctx, pool, name, bytes.NewReader(data), int64(len(data)), nil); err != nil {
+		return err
+	}
+	// A full disk is not always told (see verifyEnds).
+	got, err := readMarker(ctx, host, pool, name)
+	if err == nil && (got == nil || got.Incarnation != m.Incarnation) {
+		return fault.New(fault.Exhausted, "image: write marker", name, "it does not read back; the pool %s may be full", pool)
+	}
+	return err
 }
 
 // limited is a buffer that keeps at most maxMarker bytes.

@@ -1,9 +1,7 @@
 package image
 
 import (
-	"bytes"
 	"context"
-	"errors"
 	"fmt"
 	"io"
 	"slices"
@@ -13,9 +11,6 @@ import (
 	"github.com/musterlab/terraform-provider-muster/internal/fault"
 	"github.com/musterlab/terraform-provider-muster/internal/libvirt"
 )
-
-// errUnverified says that the volume does not hold what was sent.
-var errUnverified = errors.New("the volume does not hold what was uploaded")
 
 // cleanupLimit is how long a failed create may take to tidy up.
 const cleanupLimit = 20 * time.Second
@@ -212,7 +207,8 @@ func (s *stocker) upload(ctx context.Context, name string, c content, src io.Rea
 	if _, err := src.Seek(0, io.SeekStart); err != nil {
 		return libvirt.Volume{}, err
 	}
-	if err := s.makeVolume(ctx, name, c); err != nil {
+	fresh, err := s.makeVolume(ctx, name, c)
+	if err != nil {
 		return libvirt.Volume{}, err
 	}
 	sent := newScanner(ctx, src, nil)
@@ -222,40 +218,55 @@ func (s *stocker) upload(ctx context.Context, name string, c content, src io.Rea
 	if sent.digest() != c.SHA256 {
 		return libvirt.Volume{}, fault.New(fault.Conflict, "image: upload", name, "the source changed while it was read")
 	}
-	return s.verify(ctx, name, c, src)
+	v, err := s.host.Volume(ctx, s.pool, name)
+	if err != nil {
+		return v, err
+	}
+	if c.Format == formatRaw && v.CapacityBytes != uint64(c.FileSize) {
+		return v, s.unverified(ctx, name, fmt.Sprintf("has %d bytes, want %d", v.CapacityBytes, c.FileSize))
+	}
+	if fresh {
+		return v, s.verifyEnds(ctx, name, sent.solid, src)
+	}
+	return v, s.verifyAll(ctx, name, c)
 }
 
 // makeVolume creates the volume. One that is there and has no marker is what
 // an interrupted upload left; it is written over rather than removed, because
 // another apply may be writing the same bytes right now. Only one that cannot
 // come out right, being longer than the content, is removed.
-func (s *stocker) makeVolume(ctx context.Context, name string, c content) error {
+func (s *stocker) makeVolume(ctx context.Context, name string, c content) (fresh bool, err error) {
 	old, err := s.host.Volume(ctx, s.pool, name)
 	switch {
 	case err == nil && (c.Format != formatRaw || old.CapacityBytes <= uint64(c.FileSize)):
-		return nil
+		return false, nil
 	case err == nil:
 		if err := s.host.DeleteVolume(ctx, s.pool, name); err != nil {
-			return err
+			return false, err
 		}
 	case !fault.Is(err, fault.NotFound):
-		return err
+		return false, err
 	}
 	if err := s.room(ctx, name, c); err != nil {
-		return err
+		return false, err
 	}
 	_, err = s.host.CreateVolume(ctx, libvirt.VolumeSpec{
 		Pool: s.pool, Name: name, Format: c.Format, CapacityBytes: uint64(c.VirtualSize), Owner: -1, Group: -1,
 	})
 	if fault.Is(err, fault.Conflict) {
-		return nil // another apply made it in this moment
+		return false, nil // another apply made it in this moment
 	}
-	return err
+	return true, err
 }
 
 // room checks that the pool can hold the file, before anything is written.
+// What libvirt says of a pool is as old as its last refresh, so that a refusal
+// looks twice.
 func (s *stocker) room(ctx context.Context, name string, c content) error {
 	p, err := s.host.Pool(ctx, s.pool)
+	if err == nil && p.AvailableBytes < uint64(c.FileSize) {
+		p, err = s.refreshed(ctx)
+	}
 	if err != nil {
 		return err
 	}
@@ -266,35 +277,9 @@ func (s *stocker) room(ctx context.Context, name string, c content) error {
 	return nil
 }
 
-// sample is how much is read back at each end of a volume.
-const sample = 64 << 10
-
-// verify checks what libvirt makes of the volume, and reads both its ends
-// back.
-func (s *stocker) verify(ctx context.Context, name string, c content, src io.ReadSeeker) (libvirt.Volume, error) {
-	v, err := s.host.Volume(ctx, s.pool, name)
-	if err != nil {
-		return v, err
+func (s *stocker) refreshed(ctx context.Context) (libvirt.Pool, error) {
+	if err := s.host.RefreshPool(ctx, s.pool); err != nil {
+		return libvirt.Pool{}, err
 	}
-	if c.Format == formatRaw && v.CapacityBytes != uint64(c.FileSize) {
-		return v, fmt.Errorf("%w: volume %s has %d bytes, want %d", errUnverified, name, v.CapacityBytes, c.FileSize)
-	}
-	for _, offset := range []int64{0, max(0, c.FileSize-sample)} {
-		length := min(sample, c.FileSize-offset)
-		want := make([]byte, length)
-		if _, err := src.Seek(offset, io.SeekStart); err != nil {
-			return v, err
-		}
-		if _, err := io.ReadFull(src, want); err != nil {
-			return v, err
-		}
-		var got bytes.Buffer
-		if _, err := s.host.Download(ctx, s.pool, name, uint64(offset), uint64(length), &got); err != nil {
-			return v, err
-		}
-		if !bytes.Equal(got.Bytes(), want) {
-			return v, fmt.Errorf("%w: volume %s differs at byte %d", errUnverified, name, offset)
-		}
-	}
-	return v, nil
+	return s.host.Pool(ctx, s.pool)
 }

@@ -141,8 +141,10 @@ func TestAccNetwork_lifecycle(t *testing.T) {
 			),
 			ConfigStateChecks: []statecheck.StateCheck{pending()},
 		},
-		resource.TestStep{ResourceName: addr, ImportState: true, ImportStateId: "lab", ImportStateVerify: true,
-			ImportStateVerifyIgnore: []string{"timeouts", "unmanaged", "dhcp", "adopt_existing"}},
+		resource.TestStep{
+			ResourceName: addr, ImportState: true, ImportStateId: "lab", ImportStateVerify: true,
+			ImportStateVerifyIgnore: []string{"timeouts", "unmanaged", "dhcp", "adopt_existing"},
+		},
 		// MTU: deferred, then a restart is asked for.
 		resource.TestStep{
 			Config:            config(h.URI(), routed+dhcp("")+"  mtu = 1400\n"),
