@@ -158,3 +158,52 @@ func TestAccNetwork_twoStates(t *testing.T) {
 		resource.TestStep{Config: first, ConfigPlanChecks: action(plancheck.ResourceActionNoop)},
 	))
 }
+
+// A create that fails in the middle is tainted, and the next apply makes the
+// network anew with the same UUID.
+func TestAccNetwork_createFailsInTheMiddle(t *testing.T) {
+	h := libvirttest.Start(t)
+	p := libvirttest.NewProxy(t, h.Socket)
+	var uuid string
+	resource.Test(t, acctest.Case(
+		resource.TestStep{
+			PreConfig: func() {
+				p.SetRules(libvirttest.Rule{Proc: "NetworkCreate", Nth: 1, Action: libvirttest.Error, Code: 1, Message: "the rack is on fire"})
+			},
+			Config: config(p.URI(), routed), ExpectError: regexp.MustCompile(`the\s+rack\s+is\s+on\s+fire`),
+		},
+		resource.TestStep{
+			PreConfig: func() { p.SetRules(); uuid = h.Virsh("net-uuid", "lab") },
+			Config:    config(p.URI(), routed), ConfigPlanChecks: action(plancheck.ResourceActionReplace),
+			Check: func(*terraform.State) error {
+				if got := h.Virsh("net-uuid", "lab"); got != uuid || strings.TrimSpace(uuid) == "" {
+					return fmt.Errorf("uuid %s, was %s", got, uuid)
+				}
+				return nil
+			},
+		},
+		// A daemon that falls silent ends the plan in time, with the state kept.
+		resource.TestStep{
+			PreConfig: func() { p.SetRules(libvirttest.Rule{Action: libvirttest.Silence}) },
+			Config:    config(p.URI(), routed), PlanOnly: true,
+		},
+		resource.TestStep{PreConfig: func() { p.SetRules() }, Config: config(p.URI(), routed), ConfigPlanChecks: action(plancheck.ResourceActionNoop)},
+	))
+}
+
+// create_before_destroy with one name: the new one is refused, the old stays.
+func TestAccNetwork_createBeforeDestroy(t *testing.T) {
+	h := libvirttest.Start(t)
+	with := func(token string) string {
+		return config(h.URI(), routed+`
+  lifecycle {
+    create_before_destroy = true
+    replace_triggered_by  = [terraform_data.token]
+  }`) + fmt.Sprintf("resource \"terraform_data\" \"token\" {\n  triggers_replace = %q\n}\n", token)
+	}
+	resource.Test(t, acctest.Case(
+		resource.TestStep{Config: with("1")},
+		resource.TestStep{Config: with("2"), ExpectError: regexp.MustCompile(`completed\s+by\s+an\s+apply`)},
+		resource.TestStep{Config: with("2"), PlanOnly: true, ExpectNonEmptyPlan: true, Check: runs(h, "lab0")},
+	))
+}
