@@ -241,7 +241,34 @@ func (m *Manager) ensureSeed(ctx context.Context, r Request, d owner.Disk, attac
 	if err != nil && !fault.Is(err, fault.Conflict) {
 		return err
 	}
-	return m.host.Upload(ctx, d.Pool, d.Volume, bytes.NewReader(r.Seed.ISO), int64(size), nil)
+	if err := m.host.Upload(ctx, d.Pool, d.Volume, bytes.NewReader(r.Seed.ISO), int64(size), nil); err != nil {
+		return seedProblem(d, err)
+	}
+	return m.verifySeed(ctx, r.Seed.ISO, d)
+}
+
+// verifySeed reads the seed back: libvirtd may answer that an upload went well
+// which a full disk has cut short.
+func (m *Manager) verifySeed(ctx context.Context, iso []byte, d owner.Disk) error {
+	var there bytes.Buffer
+	if _, err := m.host.Download(ctx, d.Pool, d.Volume, 0, uint64(len(iso)), &there); err != nil {
+		return err
+	}
+	if !bytes.Equal(there.Bytes(), iso) {
+		return seedProblem(d, fault.New(fault.Exhausted, "libvirt: write volume", d.Pool+"/"+d.Volume, "what was written is not what is there; the pool is full"))
+	}
+	return nil
+}
+
+func seedProblem(d owner.Disk, err error) error {
+	if !fault.Is(err, fault.Exhausted) {
+		return err
+	}
+	return &Problem{
+		Field: "cloud_init", Happened: err.Error(), Err: err,
+		Expected: fmt.Sprintf("Pool %q takes the seed.", d.Pool),
+		Todo:     "Free space in the pool, or give cloud_init another pool; apply again.",
+	}
 }
 
 // doom marks volumes of the old mark that the new one no longer has, so that

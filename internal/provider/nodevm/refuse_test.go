@@ -117,3 +117,28 @@ resource "muster_node_vm" "n2" {
 		))
 	})
 }
+
+// A pool that is full is named, and the next apply goes on once there is space.
+func TestAccNodeVM_fullPool(t *testing.T) {
+	h := newHost(t)
+	dir := h.Dir + "/small"
+	for _, cmd := range []string{"mkdir -p " + dir, "mount -t tmpfs -o size=40k none " + dir} {
+		if out, err := h.Exec("sh", "-c", cmd); err != nil {
+			t.Fatalf("%s: %v: %s", cmd, err, out)
+		}
+	}
+	h.Virsh("pool-define-as", "small", "dir", "--target", dir)
+	h.Virsh("pool-start", "small")
+	config := lab{host: h, body: rootDisk + lanNIC + "cloud_init {\n user_data = \"#cloud-config\\n\"\n pool = \"small\"\n }\n"}.hcl()
+	resource.Test(t, acctest.Case(
+		resource.TestStep{Config: config, ExpectError: message(`(the pool is full|No space left)`)},
+		resource.TestStep{
+			PreConfig: func() {
+				if out, err := h.Exec("mount", "-o", "remount,size=4m", dir); err != nil {
+					t.Fatalf("%v: %s", err, out)
+				}
+			},
+			Config: config, Check: sameIdentity(),
+		},
+	))
+}
