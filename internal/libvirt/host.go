@@ -70,8 +70,10 @@ func Open(cfg Config) (*Host, error) {
 	if err != nil {
 		return nil, &fault.Error{Kind: fault.Invalid, Op: "libvirt: open", Subject: ep.shown, Err: err}
 	}
-	h := &Host{cfg: cfg, ep: ep, handshakes: make(chan struct{}, maxHandshakes),
-		remember: failureMemory, streams: map[*link]struct{}{}}
+	h := &Host{
+		cfg: cfg, ep: ep, handshakes: make(chan struct{}, maxHandshakes),
+		remember: failureMemory, streams: map[*link]struct{}{},
+	}
 	h.base, h.stop = context.WithCancel(context.Background())
 	h.reads, h.writes, h.guests = newLane(h, 1), newLane(h, 2), newLane(h, 2)
 	return h, nil

@@ -134,26 +134,42 @@ func TestSSH_refusals(t *testing.T) {
 		cfg       SSHConfig
 		says      []string
 	}{
-		{name: "wrong host key", cfg: SSHConfig{KnownHostsFile: wrongHosts, KeyFile: srv.KeyFile},
-			says: []string{srv.Address, shown, wrongHosts + ":1", "remove that line"}},
-		{name: "wrong pinned key", cfg: SSHConfig{HostKeys: []string{otherPublic}, KeyFile: srv.KeyFile},
-			says: []string{srv.Address, shown, "host_keys pins SHA256:", "change host_keys"}},
-		{name: "unknown host", cfg: SSHConfig{KnownHostsFile: empty, KeyFile: srv.KeyFile},
-			says: []string{srv.Address, shown, empty, "ssh-keyscan -p " + port}},
-		{name: "no known_hosts", cfg: SSHConfig{KeyFile: srv.KeyFile},
-			says: []string{srv.Address, shown, "known_hosts", "host_keys"}},
-		{name: "known_hosts that is not there", cfg: SSHConfig{KnownHostsFile: "/no/such", KeyFile: srv.KeyFile},
-			says: []string{shown, "/no/such"}},
+		{
+			name: "wrong host key", cfg: SSHConfig{KnownHostsFile: wrongHosts, KeyFile: srv.KeyFile},
+			says: []string{srv.Address, shown, wrongHosts + ":1", "remove that line"},
+		},
+		{
+			name: "wrong pinned key", cfg: SSHConfig{HostKeys: []string{otherPublic}, KeyFile: srv.KeyFile},
+			says: []string{srv.Address, shown, "host_keys pins SHA256:", "change host_keys"},
+		},
+		{
+			name: "unknown host", cfg: SSHConfig{KnownHostsFile: empty, KeyFile: srv.KeyFile},
+			says: []string{srv.Address, shown, empty, "ssh-keyscan -p " + port},
+		},
+		{
+			name: "no known_hosts", cfg: SSHConfig{KeyFile: srv.KeyFile},
+			says: []string{srv.Address, shown, "known_hosts", "host_keys"},
+		},
+		{
+			name: "known_hosts that is not there", cfg: SSHConfig{KnownHostsFile: "/no/such", KeyFile: srv.KeyFile},
+			says: []string{shown, "/no/such"},
+		},
 		{name: "revoked", cfg: SSHConfig{KnownHostsFile: revoked, KeyFile: srv.KeyFile}, says: []string{shown, "revoked", revoked + ":1"}},
-		{name: "refused key", cfg: SSHConfig{HostKeys: []string{srv.HostKey}, KeyFile: otherKey},
-			says: []string{srv.Address, `refused user "root"`, otherKey, "authorized_keys"}},
-		{name: "refused user", uri: "qemu+ssh://nobody-here@" + srv.Address + "/system", cfg: SSHConfig{HostKeys: []string{srv.HostKey}, KeyFile: srv.KeyFile},
-			says: []string{`refused user "nobody-here"`}},
+		{
+			name: "refused key", cfg: SSHConfig{HostKeys: []string{srv.HostKey}, KeyFile: otherKey},
+			says: []string{srv.Address, `refused user "root"`, otherKey, "authorized_keys"},
+		},
+		{
+			name: "refused user", uri: "qemu+ssh://nobody-here@" + srv.Address + "/system", cfg: SSHConfig{HostKeys: []string{srv.HostKey}, KeyFile: srv.KeyFile},
+			says: []string{`refused user "nobody-here"`},
+		},
 		{name: "nothing to log in with", cfg: SSHConfig{HostKeys: []string{srv.HostKey}}, says: []string{"no key to log in with", "key_file", "ssh-add"}},
 		{name: "missing key file", cfg: SSHConfig{HostKeys: []string{srv.HostKey}, KeyFile: "/no/such/key"}, says: []string{"/no/such/key"}},
 		{name: "key with a passphrase", cfg: SSHConfig{HostKeys: []string{srv.HostKey}, KeyFile: locked}, says: []string{locked, "passphrase", "ssh-add"}},
-		{name: "wrong key of the jump host", cfg: SSHConfig{HostKeys: []string{"other " + srv.HostKey}, KnownHostsFile: wrongHosts, KeyFile: srv.KeyFile, JumpHost: srv.Address},
-			says: []string{shown}},
+		{
+			name: "wrong key of the jump host", cfg: SSHConfig{HostKeys: []string{"other " + srv.HostKey}, KnownHostsFile: wrongHosts, KeyFile: srv.KeyFile, JumpHost: srv.Address},
+			says: []string{shown},
+		},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			if c.uri == "" {

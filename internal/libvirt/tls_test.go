@@ -21,10 +21,14 @@ func TestTCPAndTLS(t *testing.T) {
 		{name: "tcp", uri: lh.TCPURI()},
 		{name: "tls", uri: lh.TLSURI(), tls: TLSConfig{CAFile: pki.CAFile, CertFile: pki.CertFile, KeyFile: pki.KeyFile}},
 		{name: "tls by pkipath", uri: lh.TLSURI() + "?pkipath=" + filepath.Dir(pki.CAFile)},
-		{name: "another CA", uri: lh.TLSURI(), tls: TLSConfig{CAFile: stranger.CAFile, CertFile: pki.CertFile, KeyFile: pki.KeyFile},
-			says: []string{"not trusted", stranger.CAFile}},
-		{name: "another client", uri: lh.TLSURI(), tls: TLSConfig{CAFile: pki.CAFile, CertFile: stranger.CertFile, KeyFile: stranger.KeyFile},
-			says: []string{"refused the client certificate", stranger.CertFile}},
+		{
+			name: "another CA", uri: lh.TLSURI(), tls: TLSConfig{CAFile: stranger.CAFile, CertFile: pki.CertFile, KeyFile: pki.KeyFile},
+			says: []string{"not trusted", stranger.CAFile},
+		},
+		{
+			name: "another client", uri: lh.TLSURI(), tls: TLSConfig{CAFile: pki.CAFile, CertFile: stranger.CertFile, KeyFile: stranger.KeyFile},
+			says: []string{"refused the client certificate", stranger.CertFile},
+		},
 		{name: "no CA", uri: lh.TLSURI(), tls: TLSConfig{CAFile: "/no/such"}, says: []string{"/no/such", "ca_file"}},
 		{name: "no client certificate", uri: lh.TLSURI(), tls: TLSConfig{CAFile: pki.CAFile}, says: []string{"no client certificate", "cert_file"}},
 	} {
