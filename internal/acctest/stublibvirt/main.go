@@ -31,7 +31,7 @@ func (stub) Metadata(_ context.Context, _ provider.MetadataRequest, resp *provid
 }
 func (stub) Schema(context.Context, provider.SchemaRequest, *provider.SchemaResponse)          {}
 func (stub) Configure(context.Context, provider.ConfigureRequest, *provider.ConfigureResponse) {}
-func (stub) DataSources(context.Context) []func() datasource.DataSource { return nil }
+func (stub) DataSources(context.Context) []func() datasource.DataSource                        { return nil }
 
 func (stub) Resources(context.Context) []func() resource.Resource {
 	return []func() resource.Resource{func() resource.Resource { return domain{} }}
