@@ -9,14 +9,14 @@ import (
 )
 
 // DefineNetwork defines and starts a network, past the provider.
-func DefineNetwork(t *testing.T, h *libvirttest.Host, xml string) {
+func DefineNetwork(t testing.TB, h *libvirttest.Host, xml string) {
 	t.Helper()
 	file := XMLFile(t, xml)
 	h.Virsh("net-create", file)
 }
 
 // XMLFile writes XML to a file that virsh can read.
-func XMLFile(t *testing.T, xml string) string {
+func XMLFile(t testing.TB, xml string) string {
 	t.Helper()
 	file := filepath.Join(t.TempDir(), "object.xml")
 	if err := os.WriteFile(file, []byte(xml), 0o600); err != nil {
