@@ -60,6 +60,9 @@ func (m *Manager) stop(ctx context.Context, uuid, name string, grace time.Durati
 		}
 	}
 	m.log.InfoContext(ctx, "vm: forced off", "vm", name, "graceful_limit", grace)
+	if grace > 0 {
+		note(ctx, "The guest did not shut down within %s of being asked, so it was forced off.", grace)
+	}
 	if err := m.host.DestroyDomain(ctx, uuid); err != nil && !fault.Is(err, fault.NotFound) {
 		return err
 	}

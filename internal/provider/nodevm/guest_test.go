@@ -14,6 +14,7 @@ import (
 	"github.com/hashicorp/terraform-plugin-testing/terraform"
 
 	"github.com/musterlab/terraform-provider-muster/internal/acctest"
+	"github.com/musterlab/terraform-provider-muster/internal/acctest/tfcli"
 	"github.com/musterlab/terraform-provider-muster/internal/libvirt/libvirttest"
 	"github.com/musterlab/terraform-provider-muster/internal/testguest"
 )
@@ -93,22 +94,19 @@ func TestAccNodeVM_bootsAndIsReady(t *testing.T) {
 		ready: "lease = true\n agent = true\n units = [\"docker.service\"]\n timeout = \"3m\"", settings: "shutdown_timeout = \"60s\"",
 	}
 	config := l.hcl(t)
-	var log string
 	resource.Test(t, acctest.Case(
 		resource.TestStep{Config: config, Check: resource.ComposeAggregateTestCheckFunc(
 			sameIdentity(),
 			resource.TestMatchResourceAttr(addr, "addresses.lan", regexp.MustCompile(`^10\.78\.0\.`)),
 			func(*terraform.State) error {
-				if log = console(h); !regexp.MustCompile(`(?i)mtu.{0,4}9000`).MatchString(log) {
+				if log := console(h); !regexp.MustCompile(`(?i)mtu.{0,4}9000`).MatchString(log) {
 					return fmt.Errorf("the guest's console does not tell an MTU of 9000:\n%s", log)
 				}
 				return nil
 			},
 		)},
 		resource.TestStep{Config: config, ConfigPlanChecks: action(plancheck.ResourceActionNoop)},
-		resource.TestStep{Config: config, Destroy: true},
 	))
-	_ = log
 }
 
 // Case 16: what is missing is named, with the source asked and its last answer,
@@ -126,12 +124,26 @@ func TestAccNodeVM_saysWhyItIsNotReady(t *testing.T) {
 	))
 }
 
-// Case 13: a guest that ignores the power button is forced off in the end.
+// Case 13: a guest that ignores the power button is forced off in the end, and
+// both is said.
 func TestAccNodeVM_forcesADeafGuestOff(t *testing.T) {
 	h := libvirttest.Start(t)
-	config := guestLab{host: h, seed: "# ignore-acpi\n# no-agent\n", ready: "lease = true", settings: "shutdown_timeout = \"5s\""}.hcl(t)
-	resource.Test(t, acctest.Case(resource.TestStep{Config: config, Check: inState(h, "running")}))
+	c := tfcli.New(t, guestLab{host: h, seed: "# ignore-acpi\n# no-agent\n", ready: "lease = true", settings: "shutdown_timeout = \"5s\""}.hcl(t))
+	c.Apply().OK(t)
+	if r := c.Destroy().OK(t); !r.Says("did not shut down within 5s of being asked, so it was forced off") {
+		t.Errorf("nothing is said of the force:\n%s", r.Output)
+	}
 	nothingLeft(t, h)
+}
+
+// A guest that obeys is not forced.
+func TestAccNodeVM_shutsDownGracefully(t *testing.T) {
+	h := libvirttest.Start(t)
+	c := tfcli.New(t, guestLab{host: h, ready: "agent = true"}.hcl(t))
+	c.Apply().OK(t)
+	if r := c.Destroy().OK(t); r.Says("forced off") {
+		t.Errorf("the guest was forced:\n%s", r.Output)
+	}
 }
 
 // A capture has the guest's first packet, and is switched off and on in place.

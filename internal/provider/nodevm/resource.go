@@ -67,7 +67,9 @@ func (r *Resource) Create(ctx context.Context, req resource.CreateRequest, resp 
 	if resp.Diagnostics.HasError() {
 		return
 	}
-	created, err := job.vms.Create(limited, job.request)
+	noted, notes := vm.WithNotes(limited)
+	created, err := job.vms.Create(noted, job.request)
+	resp.Diagnostics.Append(warnings(notes, plan.label())...)
 	if err != nil {
 		resp.Diagnostics.Append(job.failed(limited, err))
 		if created.Incarnation == "" {
@@ -174,7 +176,9 @@ func (r *Resource) Update(ctx context.Context, req resource.UpdateRequest, resp 
 	}
 	job.request.Known, diags = knownDevices(ctx, recorded, state, job)
 	resp.Diagnostics.Append(diags...)
-	incarnation, err := job.vms.Update(limited, state.ID.ValueString(), state.Incarnation.ValueString(), job.request)
+	noted, notes := vm.WithNotes(limited)
+	incarnation, err := job.vms.Update(noted, state.ID.ValueString(), state.Incarnation.ValueString(), job.request)
+	resp.Diagnostics.Append(warnings(notes, plan.label())...)
 	resp.Diagnostics.Append(resp.Identity.Set(ctx, job.identity())...)
 	if err != nil {
 		resp.Diagnostics.Append(job.failed(limited, err))
@@ -204,6 +208,8 @@ func (r *Resource) Delete(ctx context.Context, req resource.DeleteRequest, resp 
 		return
 	}
 	resp.Diagnostics.Append(r.depart(ctx, state, req.Private)...)
+	ctx, notes := vm.WithNotes(ctx)
+	defer func() { resp.Diagnostics.Append(warnings(notes, name)...) }()
 	host, err := r.data.Host(uri)
 	if err == nil {
 		err = r.data.VMs(host).Destroy(ctx, state.ID.ValueString(), state.Incarnation.ValueString(), duration(state.ShutdownTimeout, defaultShutdown))
@@ -220,6 +226,15 @@ func (r *Resource) Delete(ctx context.Context, req resource.DeleteRequest, resp 
 	default:
 		resp.Diagnostics.Append(diagnose("destroy", name, uri, nil, err))
 	}
+}
+
+// warnings passes on what a user has to hear of an operation.
+func warnings(notes *vm.Notes, name string) diag.Diagnostics {
+	var diags diag.Diagnostics
+	for _, text := range notes.All() {
+		diags.AddWarning(`On node_vm "`+name+`"`, text)
+	}
+	return diags
 }
 
 // depart remembers the identity for the second half of a replacement. The
