@@ -128,6 +128,6 @@ func readyAttributes() map[string]schema.Attribute {
 func captureAttributes() map[string]schema.Attribute {
 	return map[string]schema.Attribute{
 		"enabled": schema.BoolAttribute{Required: true, Description: "Whether packets are captured."},
-		"keep":    schema.Int64Attribute{Optional: true, Description: "Files kept for each NIC, one a start; the oldest go first. Default: 3.", Validators: []validator.Int64{int64validator.Between(1, 100)}},
+		"keep":    schema.Int64Attribute{Optional: true, Description: "Files kept for each NIC; the oldest go first. Default: 3.", Validators: []validator.Int64{int64validator.Between(1, 100)}},
 	}
 }
