@@ -119,7 +119,7 @@ func blocks() map[string]schema.Block {
 		"console":    atMostOne("Serial console with a log on the host that survives restarts and redefinition. Default: enabled. Changes at the next power cycle.", consoleAttributes()),
 		"cloud_init": atMostOne("NoCloud seed (cloud-init). A change writes a new seed, which the guest sees at the next power cycle.", cloudInitAttributes()),
 		"ready":      atMostOne("What has to be true before a started VM counts as ready. Default: that it runs. A refresh never waits.", readyAttributes()),
-		"capture":    atMostOne("Packet capture of the VM's NICs by QEMU, into the pool muster-capture. Changes live. "+
+		"capture": atMostOne("Packet capture of the VM's NICs by QEMU, into the pool muster-capture. Changes live. "+
 			"An apply that starts or changes the VM gives its next start a new, empty file; of several starts by others since then the newest is kept. The size of a file has no limit.", captureAttributes()),
 	}
 }
