@@ -33,6 +33,9 @@ func isSourceError(err error) bool {
 // the volume half written, for libvirt would take it for whole: it stays, and
 // the caller has to remove it or to write it again. After a cancellation r may
 // still be in its last Read when Upload returns.
+//
+// libvirtd 9.0 may answer that all went well although a full disk cut the write
+// short: who relies on the content reads its end back.
 func (h *Host) Upload(ctx context.Context, pool, name string, r io.Reader, size int64, progress func(done int64)) error {
 	req := request{op: "upload volume", subject: pool + "/" + name, class: write}
 	if size < 0 {
