@@ -3,6 +3,7 @@ package sweep
 import (
 	"errors"
 	"fmt"
+	"os"
 	"testing"
 
 	"github.com/musterlab/terraform-provider-muster/internal/acctest/tfcore"
@@ -109,6 +110,15 @@ func (s subject) end(t *testing.T, l *lab, e engine) {
 type points struct{ first, every, last int }
 
 var everyCall = points{first: 1, every: 1}
+
+// sometimes is for what takes seconds without work, like the restart of a
+// network: every call in the long tests, else every third.
+var sometimes = func() points {
+	if os.Getenv("MUSTER_TEST_LONG") != "" {
+		return everyCall
+	}
+	return points{first: 1, every: 3}
+}()
 
 // sweep calls one for each point until it reports that there is no such call.
 func (p points) sweep(t *testing.T, one func(n int) bool) {
