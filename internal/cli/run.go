@@ -33,6 +33,10 @@ themselves. Configuration:
   }
 
 Usage:
+  terraform-provider-muster run -- terraform apply ...
+                                       run a command, show the progress of what it starts
+  terraform-provider-muster watch      show the progress of every running operation
+  terraform-provider-muster receipts   list what ran, how far it got and how it ended
   terraform-provider-muster            serve the plugin protocol (started by terraform)
   terraform-provider-muster -debug     serve and print TF_REATTACH_PROVIDERS, for debuggers
   terraform-provider-muster -version   print the version
@@ -44,6 +48,9 @@ func Run(ctx context.Context, args []string, version string, stdout, stderr io.W
 	command := ""
 	if len(args) > 0 {
 		command = args[0]
+	}
+	if c, known := commands[command]; known {
+		return c(ctx, args[1:], stdout, stderr)
 	}
 	if len(args) > 1 {
 		return misuse(stderr, version, args[1])
