@@ -93,6 +93,9 @@ func (u *update) prepare(ctx context.Context) error {
 		}
 	}
 	u.writeMark(seed)
+	if err := u.announce(ctx); err != nil {
+		return err
+	}
 	if err := u.m.ensureDisks(ctx, u.disks, false); err != nil {
 		return err
 	}

@@ -14,8 +14,8 @@ import (
 type engine interface {
 	apply(config tfcore.Values, arm func()) error
 	destroy(arm func()) error
-	// pending returns what a plan would do, "" for nothing.
-	pending(config tfcore.Values) (string, error)
+	// settled fails unless a plan is empty, now or at the next command.
+	settled(config tfcore.Values) error
 }
 
 // protocol drives the provider protocol, each step in a process of its own.
@@ -24,29 +24,45 @@ type protocol struct {
 	provider tfcore.Values
 	resource string
 	object   *tfcore.Object
+	checked  tfcore.Values // a configuration whose plan has to be empty
 }
 
 func (p *protocol) request(step string, config tfcore.Values) request {
-	return request{Step: step, Provider: p.provider, Type: p.resource, Config: config, Object: p.object}
+	r := request{Step: step, Provider: p.provider, Type: p.resource, Config: config, Object: p.object, Settled: p.checked}
+	p.checked = nil
+	return r
 }
 
 func (p *protocol) apply(config tfcore.Values, arm func()) error {
 	if arm == nil {
 		return p.keep(run(p.tb, p.request(stepConverge, config)))
 	}
+	change, err := p.plan(config)
+	if err != nil {
+		return err
+	}
+	return p.carryOut(change, arm)
+}
+
+// plan refreshes and plans. No call of it counts.
+func (p *protocol) plan(config tfcore.Values) (*tfcore.Change, error) {
 	planned, err := run(p.tb, p.request(stepPlan, config))
 	if err = errors.Join(err, planned.err()); err != nil {
-		return fmt.Errorf("plan: %w", err)
+		return nil, fmt.Errorf("plan: %w", err)
 	}
 	p.object = planned.Object
-	return p.carryOut(planned.Change, arm)
+	return planned.Change, nil
 }
 
 func (p *protocol) destroy(arm func()) error {
 	if arm == nil {
 		return p.keep(run(p.tb, p.request(stepConverge, nil)))
 	}
-	return p.carryOut(&tfcore.Change{Type: p.resource, Action: tfcore.Delete, Prior: p.object}, arm)
+	change, err := p.plan(nil)
+	if err != nil {
+		return err
+	}
+	return p.carryOut(change, arm)
 }
 
 func (p *protocol) carryOut(change *tfcore.Change, arm func()) error {
@@ -66,12 +82,10 @@ func (p *protocol) keep(resp response, err error) error {
 	return resp.err()
 }
 
-func (p *protocol) pending(config tfcore.Values) (string, error) {
-	resp, err := run(p.tb, p.request(stepPlan, config))
-	if err = errors.Join(err, resp.err()); err != nil || resp.Action == tfcore.NoOp {
-		return "", err
-	}
-	return string(resp.Action), nil
+// settled leaves the plan to the process of the next command.
+func (p *protocol) settled(config tfcore.Values) error {
+	p.checked = config
+	return nil
 }
 
 // terraform drives the real one.
@@ -105,16 +119,9 @@ func (e *terraform) destroy(arm func()) error {
 	return failed(e.cli.Destroy())
 }
 
-func (e *terraform) pending(config tfcore.Values) (string, error) {
+func (e *terraform) settled(config tfcore.Values) error {
 	e.configure(config)
-	r := e.cli.Plan()
-	switch r.Code {
-	case 0:
-		return "", nil
-	case 2:
-		return r.Output, nil
-	}
-	return "", failed(r)
+	return failed(e.cli.Plan())
 }
 
 func failed(r *tfcli.Result) error {

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"strings"
 	"testing"
 
 	"github.com/musterlab/terraform-provider-muster/internal/acctest/tfcore"
@@ -31,6 +32,17 @@ type lab struct {
 	proxy *libvirttest.Proxy
 	// known is what the pool held before.
 	known []string
+}
+
+// ask runs several virsh commands in one and returns the words of each answer.
+func (l *lab) ask(commands ...string) [][]string {
+	const mark = "----"
+	out := l.host.Virsh(strings.Join(commands, "; echo "+mark+"; "))
+	var answers [][]string
+	for _, a := range strings.Split(out, mark) {
+		answers = append(answers, strings.Fields(a))
+	}
+	return answers
 }
 
 func (l *lab) provider() tfcore.Values {
@@ -87,13 +99,12 @@ func (s subject) converge(t *testing.T, l *lab, e engine, name string, generatio
 	if err := e.apply(config, nil); err != nil {
 		t.Fatalf("the next apply: %v", err)
 	}
-	// The refresh of a plan also confirms what was made.
-	if pending, err := e.pending(config); err != nil || pending != "" {
-		t.Errorf("the plan afterwards is not empty: %s %v", pending, err)
-	}
 	s.reached(t, l, name, generation)
 	if t.Failed() {
 		t.FailNow()
+	}
+	if err := e.settled(config); err != nil {
+		t.Fatalf("the plan afterwards: %v", err)
 	}
 }
 
@@ -111,14 +122,16 @@ type points struct{ first, every, last int }
 
 var everyCall = points{first: 1, every: 1}
 
+var long = os.Getenv("MUSTER_TEST_LONG") != ""
+
 // sometimes is for what takes seconds without work, like the restart of a
 // network: every call in the long tests, else every third.
-var sometimes = func() points {
-	if os.Getenv("MUSTER_TEST_LONG") != "" {
+func sometimes(first int) points {
+	if long {
 		return everyCall
 	}
-	return points{first: 1, every: 3}
-}()
+	return points{first: first, every: 3}
+}
 
 // sweep calls one for each point until it reports that there is no such call.
 func (p points) sweep(t *testing.T, one func(n int) bool) {
@@ -149,17 +162,34 @@ func (s subject) creates(t *testing.T, l *lab, f fault, p points, newEngine func
 	})
 }
 
-// updates sweeps the changes of one object, forth and back.
+// updates sweeps the changes of one object. The way back is another change: it
+// is swept as well in the long tests, else only gone.
 func (s subject) updates(t *testing.T, l *lab, f fault, p points, newEngine func() engine) {
 	e, name, generation := newEngine(), "u", 0
 	s.converge(t, l, e, name, generation)
 	p.sweep(t, func(n int) bool {
 		struck := false
-		for range 2 {
+		for _, strikes := range []bool{true, long} {
 			generation++
-			struck = l.struck(t, f, n, func(arm func()) error { return e.apply(s.config(name, generation), arm) }) || struck
+			if strikes {
+				struck = l.struck(t, f, n, func(arm func()) error { return e.apply(s.config(name, generation), arm) }) || struck
+			}
 			where(t, fmt.Sprintf("update to generation %d, %s", generation, l.at(f, n)), func() { s.converge(t, l, e, name, generation) })
 		}
+		return struck
+	})
+	s.end(t, l, e)
+}
+
+// turnsBack sweeps changes after which the next apply wants something else than
+// the one that was struck.
+func (s subject) turnsBack(t *testing.T, l *lab, f fault, p points, newEngine func() engine) {
+	e, name, generation := newEngine(), "t", 0
+	s.converge(t, l, e, name, generation)
+	p.sweep(t, func(n int) bool {
+		struck := l.struck(t, f, n, func(arm func()) error { return e.apply(s.config(name, generation+1), arm) })
+		generation += 2
+		where(t, "update and back, "+l.at(f, n), func() { s.converge(t, l, e, name, generation) })
 		return struck
 	})
 	s.end(t, l, e)

@@ -46,6 +46,7 @@ type request struct {
 	Config   tfcore.Values // nil: destroy
 	Object   *tfcore.Object
 	Change   *tfcore.Change
+	Settled  tfcore.Values // a plan of it has to be empty before anything else is done
 }
 
 type response struct {
@@ -88,6 +89,12 @@ func (r request) do(ctx context.Context) (response, error) {
 	if err != nil {
 		return out, err
 	}
+	if r.Settled != nil {
+		if out.Object, err = r.settled(ctx, core); err != nil {
+			return out, err
+		}
+		r.Object = out.Object
+	}
 	switch r.Step {
 	case stepPlan:
 		if out.Object, err = core.Refresh(ctx, r.Type, r.Object); err != nil {
@@ -106,6 +113,19 @@ func (r request) do(ctx context.Context) (response, error) {
 		err = fmt.Errorf("no step %q", r.Step)
 	}
 	return out, err
+}
+
+// settled fails unless the object is as configured.
+func (r request) settled(ctx context.Context, core *tfcore.Core) (*tfcore.Object, error) {
+	o, err := core.Refresh(ctx, r.Type, r.Object)
+	if err != nil {
+		return r.Object, err
+	}
+	change, err := core.Plan(ctx, r.Type, r.Settled, o)
+	if err == nil && change.Action != tfcore.NoOp {
+		err = fmt.Errorf("the plan afterwards is not empty: %s", change.Action)
+	}
+	return o, err
 }
 
 // run runs one step in a process of its own. The error is errKilled when that
